@@ -21,7 +21,7 @@ typedef struct {
     pt_calls *calls;
     size_t function_cap, call_cap;
     PT_VECTOR(function_key) key;
-    uint32_t *of_location; /* PT_NONE: its function was not searched yet */
+    uint32_t *of_location; /* per location: its function; PT_NONE: not searched yet */
     pt_index functions, pairs;
 } gathering;
 
@@ -140,7 +140,7 @@ static void list_calls(pt_calls *calls)
     }
 }
 
-/* The total of a function without callers: its self and the costs of its calls. */
+/* Sets the total of each function without callers: its self and the costs of its calls. */
 static void total_roots(pt_calls *calls)
 {
     for (uint32_t f = 0; f < calls->count; f++) {

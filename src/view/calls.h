@@ -7,9 +7,10 @@
  *
  *   function parse   self 50, called 3 times, total 60: the cost of the calls to it, with all below
  *
- * A function here is a row of the fold in one mapped file. Functions that are inlined into it are a
- * part of it, as they are for a tool that counts calls. Functions of the same name in two files are
- * two, since the costs of one include those of the other. If arcs have calls but no cost
+ * A function here is a row of the fold (fold.h) in one mapped file. Functions that are inlined into
+ * it are a part of it, as they are for a tool that counts calls. Functions of the same name in two
+ * files stay two functions, since the cost of one may include that of the other. If arcs have calls
+ * but no cost
  * (gmon.out), totals are unknown: gprof guesses them from the share of calls, as `pitot gprof`
  * does. */
 #pragma once
@@ -29,9 +30,9 @@ typedef struct pt_calls_function {
     int64_t self;
     int64_t total;   /* the cost of the calls to it; for a function without callers, its self and
                       * the cost of its calls */
-    uint64_t called; /* by others */
+    uint64_t called; /* calls from other functions */
     uint64_t itself; /* calls from itself */
-    uint32_t in_first, in_count, out_first, out_count; /* of the lists */
+    uint32_t in_first, in_count, out_first, out_count; /* parts of the lists `in` and `out` below */
 } pt_calls_function;
 
 typedef struct pt_calls {
@@ -41,7 +42,7 @@ typedef struct pt_calls {
     uint32_t count;
     pt_call *call; /* ordered by cost, then by calls, the largest first */
     uint32_t call_count;
-    uint32_t *in, *out; /* calls of each function, in that order */
+    uint32_t *in, *out; /* indexes of `call`, in its order: calls to each function; calls from it */
 } pt_calls;
 
 /* rule: how functions are named; inlined functions are no functions here, whatever the rule says.
@@ -53,6 +54,6 @@ void pt_calls_done(pt_calls *calls);
 
 /* Gives each function a place in a tree: below its heaviest call (by cost, else by number) among
  * the calls that can be reached from functions without callers. The function's own calls are shown
- * there only. Returns, for each function f, that call; PT_NONE for outermost functions, which
- * *ret_root lists in order. The caller frees both arrays. */
+ * there only. Returns an array with the index of that call for each function; PT_NONE for outermost
+ * functions, which *ret_root lists in order. The caller frees both arrays. */
 uint32_t *pt_calls_hang(const pt_calls *calls, uint32_t **ret_root, uint32_t *ret_root_count);

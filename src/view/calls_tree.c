@@ -1,11 +1,12 @@
 /* calls_tree.c: the functions of calls.h as a tree: below each function, at its place, a row for
  * each call from it.
  *
- *   main        1. all rows in preorder: one a root, one a call
- *     parse     2. weights: the cost of a row, or of the heaviest function that it leads to
- *       alloc   3. rows that are light or deep are folded: one row after their siblings
+ *   rows           steps
+ *   main           1. Makes all rows in preorder: one for each root, one for each call.
+ *     parse        2. Weighs rows: by cost, or by the largest self that a row's calls lead to.
+ *       alloc      3. Folds rows that are light or deep into one row after their siblings.
  *     emit
- *       alloc      elsewhere: its callees are shown below parse */
+ *       alloc      This row is marked `elsewhere`: the callees of alloc are shown below parse. */
 #include <stdlib.h>
 
 #include "base/grow.h"
@@ -114,7 +115,8 @@ static void weigh_row(const pt_calls *calls, full_row *row, uint32_t count)
 /* ---- Rows that are shown ---- */
 
 typedef struct {
-    uint32_t full_end, node; /* the end of its rows; the node of the row itself */
+    uint32_t full_end; /* index of the first full_row that is not below this row */
+    uint32_t node;     /* this row's node in the tree */
     uint32_t folded;
     int64_t folded_total;
 } open_row;

@@ -26,7 +26,8 @@
 #include "transform/filter.h"
 #include "view/table.h"
 
-/* A stack of which some frames are placed in the tree; in order of time, that of a sample. */
+/* An item: a stack that has some of its frames in the tree already; in order of time, the stack of
+ * one sample. */
 typedef struct {
     int64_t value;
     int64_t base;    /* of a difference: the base's part of value; else the value of the requested
@@ -47,7 +48,7 @@ typedef struct {
     uint32_t name, location;
     bool inlined;
     uint32_t folded;
-    uint64_t start, width; /* in order: as in pt_calltree */
+    uint64_t start, width; /* in order of time: as in pt_calltree */
 } group;
 
 typedef PT_VECTOR(group) groups;
@@ -71,8 +72,9 @@ typedef struct {
     pt_calltree *tree;
     size_t cap; /* of the tree's columns */
     item *item, *spare;
-    /* In order of time: for each item the sum of the values to its left. Items of one thread with
-     * no others between them have the same piece. */
+    /* In order of time, for each item: the sum of the values to its left, and the number of its
+     * piece. Items have the same piece if they are of one thread and no sample of the thread
+     * between them was left out. */
     uint64_t *start;
     uint32_t *piece;
     uint32_t *child_of_name; /* PT_NONE between groups */
@@ -80,7 +82,7 @@ typedef struct {
     uint32_t *place; /* per child: its rank after sorting */
     size_t place_cap;
     PT_VECTOR(rank) queue;   /* of the waiting groups, if the heaviest comes first: a heap */
-    PT_VECTOR(remnant) left; /* then, per node: its children without nodes */
+    PT_VECTOR(remnant) left; /* with a queue, per node: its children without nodes */
 } planting;
 
 static const pt_stacks *stacks_of(const planting *t)
@@ -646,7 +648,7 @@ static char *take_step(const char **at)
     return pt_buf_take(&name, NULL);
 }
 
-/* Adds to a row's total, once for each item. */
+/* Adds the value of item i to the row's total, unless marked[row] shows that it was added. */
 static void count_row(planting *t, uint32_t *marked, uint32_t row, uint64_t i, int64_t value)
 {
     if (row == PT_NONE || marked[row] == i + 1) return;
@@ -654,12 +656,12 @@ static void count_row(planting *t, uint32_t *marked, uint32_t row, uint64_t i, i
     pt_saturating_into(&t->tree->row_total[row], value);
 }
 
-/* Counts the values of the first `count` items at the root's box, whose row is `top`, and below
- * it. */
+/* Sums up row_self and row_total from the first `count` items. top: the row of the root's box, in
+ * which the stacks of all these items begin; PT_NONE: the root is no frame. */
 static void count_rows(planting *t, uint64_t count, uint32_t top)
 {
     const uint32_t rows = t->fold->count;
-    PT_FREE uint32_t *marked = pt_alloc(rows, sizeof *marked); /* the last item, plus 1 */
+    PT_FREE uint32_t *marked = pt_alloc(rows, sizeof *marked); /* the row's last item, plus 1 */
     t->tree->row_self = pt_alloc(rows, sizeof *t->tree->row_self);
     t->tree->row_total = pt_alloc(rows, sizeof *t->tree->row_total);
     for (uint64_t i = 0; i < count; i++) {

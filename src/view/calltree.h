@@ -43,7 +43,7 @@ typedef struct pt_calltree_request {
     /* Only stacks below the node with this path, which becomes the root; NULL = all. Names are
      * separated by ';'; a ';' or '\\' in a name has a '\\' before it. Borrowed. */
     const char *under;
-    bool counts_rows; /* row_self and row_total; not in order of time */
+    bool counts_rows; /* fill row_self and row_total; not in order of time */
     /* In order of thread and time. The profile must have times, and no negative value. */
     bool in_order;
     /* In order of time: only samples that lie wholly between these values, which are counted from

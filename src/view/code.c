@@ -194,7 +194,7 @@ typedef struct {
     const pt_code_image *image;
     const pt_code_options *options;
     uint64_t start, end;
-    size_t *frame_first; /* per row: in the function's frames */
+    size_t *frame_first; /* per row: the index of its first frame in function->frame */
 } disassembling;
 
 static pt_code_row *add_instruction(disassembling *d, uint64_t addr, uint32_t size_bytes,

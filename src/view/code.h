@@ -73,8 +73,8 @@ typedef struct pt_code_row {
     const char *text; /* the line without its end, not terminated, NULL if there is none; or the
                        * instruction with the names of its targets, terminated */
     size_t text_size;
-    int64_t self, total; /* of samples that were taken here; of those and of all that was called
-                          * from here */
+    int64_t self, total; /* self: of samples that were taken in the row; total: also of samples in
+                          * functions that were called from it */
     bool after_gap;      /* rows between the former one and this one are left out */
     bool owns_text;
     /* Of a source line. */

@@ -23,7 +23,7 @@ typedef struct {
     pt_top top;
     pt_top squares; /* a table of the squares of the draws' weights, in units of square_unit */
     double square_unit;
-    double scale;   /* of its values */
+    double scale;   /* the factor of the run's values; 1 if they are not normalized */
     pt_draws draws; /* unscaled */
     bool has_draws; /* the number of draws is known */
 } table;
@@ -169,8 +169,8 @@ typedef struct {
     double squares;  /* of the draws' weights, scaled */
     double distance; /* squares of the values' distances from their mean */
     double mean;     /* weight of a draw of the whole side, scaled */
-    double weight; /* of draws of equal weight that would vary as much, in the mean over the runs */
-    double count;  /* such draws */
+    double weight;   /* equal draws that vary as much as the side's: the weight of each / runs */
+    double count;    /* the number of these equal draws */
     bool negative;
 } side_sum;
 
@@ -237,14 +237,14 @@ static double dispersion_of(const diffing *d, const side_sum side[2], double who
     return factor * fmax(1, expected > 0 ? squares / expected : 1);
 }
 
-/* The distances of a change's interval and of its bound "at least" from the change, in
- * deviations. */
+/* How far the ends of a change's interval, and its bound `at_least`, lie from the change, in
+ * standard deviations. */
 typedef struct {
     double interval, bound;
 } reach;
 
-/* Finds the distances, which are the same for all rows, since this takes long. bound_p: the error
- * of the bound. */
+/* Finds the distances, once for all rows, which share them: finding takes long. bound_p: the
+ * probability that the bound is wrong. */
 static reach find_reach(const diffing *d, double bound_p)
 {
     const double df = (double)d->run_count - 2, out = 1 - d->request->confidence;
@@ -356,7 +356,8 @@ static const pt_change *shown_change(const pt_diff_row *row, pt_sort sort)
     return sort == PT_SORT_SELF ? &row->self : &row->total;
 }
 
-/* 0: the shown change is more than noise; 1: only the other one is; 2: neither is. */
+/* The rank of a row: 0 if the change that rows are sorted by (of self or of total) is marked; 1 if
+ * only the other of the two is; 2 if neither is. */
 static int rank_of(const pt_diff_row *row, pt_sort sort)
 {
     return shown_change(row, sort)->is_real ? 0 : row->self.is_real || row->total.is_real ? 1 : 2;
@@ -401,9 +402,10 @@ static size_t make_rows(diffing *d, pt_diff *diff)
 /* The probability with which a change of the stated power is found. */
 #define FOUND 0.8
 
-/* The growth, as a share of its value, that is found in FOUND of diffs, for a function with a
- * twentieth of the time. Its self and its total are two of the tests that are marked together; if
- * nothing else has changed, they need p <= 2 / tests * level. */
+/* The smallest growth of a function with a twentieth of the time that diffs mark with the
+ * probability FOUND, as a share of the function's value. The function's self and total are two of
+ * the tests that are marked together; if nothing else has changed, they need
+ * p <= 2 / tests * level. */
 static double power_of(const diffing *d, const pt_diff *diff, size_t tests)
 {
     const double level = (1 - d->request->confidence) * 2 / (double)(tests > 2 ? tests : 2);

@@ -43,7 +43,8 @@ typedef struct pt_change {
     double p;        /* probability of a change at least so large by chance; NAN = unknown */
     double at_least; /* a lower limit of the change in its direction. All limits of a diff hold
                       * together in 999 of 1,000 diffs. 0: the direction is in doubt */
-    double doubt;    /* the change less the lower end of that limit's interval; NAN = unknown */
+    double doubt;    /* the distance from the change down to its least value that is not ruled out
+                      * with the certainty of at_least; NAN = unknown */
     bool is_real;    /* marked: more than noise */
 } pt_change;
 
@@ -64,9 +65,9 @@ typedef struct pt_diff {
     double effective_count[2]; /* draws of equal weight that would vary as much */
     bool has_errors;           /* intervals and marks are known */
     size_t run_count[2];       /* if each is 1, the difference between runs is unknown */
-    double seen_share; /* the smallest growth that is marked in four of five diffs, for a function
-                        * with a twentieth of the time, if only that function grows: a share of its
-                        * value; 0 = unknown */
+    double seen_share; /* the smallest growth that four of five diffs mark, as a share of the
+                        * function's value: for a function with a twentieth of the time, if only
+                        * that function grows; 0 = unknown */
     double scale[2];   /* factor of the side's values; 1 if not normalized */
 } pt_diff;
 

@@ -26,8 +26,8 @@ typedef struct {
     pt_flame *flame;
     pt_index strings, groups;
     size_t string_cap, group_cap, frame_cap;
-    uint32_t *frame_of_row; /* [row * KINDS + kind], plus 1; 0 = none yet */
-    uint8_t *naming;        /* per row: a naming */
+    uint32_t *frame_of_row; /* [row * KINDS + kind]: the frame's number plus 1; 0 = none yet */
+    uint8_t *naming;        /* per row: NAMING_UNKNOWN, NAMED or UNNAMED */
     PT_VECTOR(pt_flame_narrow) narrow;
 } building;
 
@@ -227,8 +227,8 @@ static bool is_wide_enough(limit *l, int64_t width, uint32_t depth)
     return true;
 }
 
-/* In order of time: limit of the nodes of the call tree, from which the widest are chosen: about
- * 200 MB. */
+/* In order of time: the most nodes that the call tree may have (about 200 MB). The widest of them
+ * are then chosen for the graph. */
 #define TREE_NODES_MAX 4000000
 
 /* In order of time: the largest depth with which the call tree stays below TREE_NODES_MAX; 0 = no
@@ -349,7 +349,7 @@ static int compare_rows(const void *left, const void *right, void *context)
     return second != 0 ? second : pt_fold_compare(order->b->fold, x, y);
 }
 
-/* The same for the rows at and below the root's box, from the sums of the tree. */
+/* As add_functions, for the rows at and below the root's box only, from the tree's sums of rows. */
 static void add_functions_below(building *b)
 {
     const int64_t *const self = b->tree->row_self, *const total = b->tree->row_total;

@@ -7,8 +7,8 @@
  *
  * Nodes are in preorder, siblings by width, the widest first; total = self + the children's totals
  * + the cut subtrees below the node. A subtree narrower than half a pixel on the widest screen is
- * cut, and counted. If there are more nodes than requested, the narrowest go first, of equal ones
- * the deepest.
+ * cut, and counted. If there are more nodes than requested, the narrowest are cut first; of equally
+ * narrow nodes, the deepest.
  *
  * In order of time, a node is an uninterrupted run of samples of one thread (calltree.h). Each node
  * then has a place, and siblings are in the order of time; each gap where nodes were cut has a

@@ -17,8 +17,6 @@
 /* The only empty text of the infos, because infos are compared by pointers. */
 static const char no_text[] = "";
 
-/* Limit of the text of a place; a longer text equals no name. */
-
 /* ---- Texts of source files, as pprof has them ---- */
 
 /* Texts made here. Each stands once, so that equal texts have one pointer. */
@@ -413,7 +411,8 @@ int pt_fold_compare(const pt_fold *fold, uint32_t a, uint32_t b)
     const pt_node_info x = pt_fold_info(fold, a), y = pt_fold_info(fold, b);
     if (fold->rule.by == PT_BY_FUNCTION && x.name[0] != '\0' && y.name[0] != '\0')
         return strcmp(x.name, y.name);
-    /* Most names of a profile without symbols: their texts take far longer to make. */
+    /* Most rows of a profile without symbols are places. Their addresses give the order of their
+     * texts; to make the texts would take far longer. */
     if (is_place(fold, &x) && is_place(fold, &y) && x.object == y.object &&
         x.whole_code == y.whole_code)
         return compare_hex(x.address, y.address, x.whole_code ? '.' : ']');

@@ -2,7 +2,7 @@
  *
  * Samples are first summed up to one value a stack. A node's cum remembers the last stack with the
  * node, so that recursion counts once without a set to clear. When nodes are cut, cum and flat of
- * the others do not change: only edges do, and those are made from the stacks again. */
+ * the remaining nodes do not change: only edges do, and edges are made from the stacks again. */
 #include "view/graph_int.h"
 
 #include <stdlib.h>
@@ -84,7 +84,8 @@ static void count_all(pt_graph_making *m)
     }
 }
 
-/* Finds the nodes that some location has inlined into the next line. */
+/* Marks the nodes that are inlined into their caller at some location: those of all lines of a
+ * location but the outermost. */
 static void find_inlined(pt_graph_making *m)
 {
     if (m->request->edges != PT_EDGES_INLINED || m->request->call_tree) return;
@@ -114,8 +115,8 @@ static void list_nodes(pt_graph_making *m)
             g->listed[g->listed_count++] = n;
 }
 
-/* The cutoff, truncated like Go's conversion. If the product does not fit, it is 0, which cuts
- * nothing. */
+/* Returns |total * fraction|, truncated as Go converts; 0, which cuts nothing, if the product fits
+ * no integer. */
 uint64_t pt_graph_cutoff(int64_t total, double fraction)
 {
     const int64_t cutoff = pt_whole_part((double)total * fraction);
@@ -224,7 +225,7 @@ static pt_status choose_nodes(pt_graph_making *m, pt_error *reterr)
     return status;
 }
 
-/* Keeps the first of the selected nodes in order. */
+/* Keeps the first choose_limit of the selected nodes, which are in order already. */
 static void limit_chosen(pt_graph_making *m)
 {
     pt_graph *const g = m->graph;

@@ -25,8 +25,8 @@
 
 typedef enum {
     PT_EDGES_NONE,
-    PT_EDGES_INLINED, /* only edges into nodes that some call was inlined into: enough for `inlined`
-                       * marks, and much faster */
+    PT_EDGES_INLINED, /* only edges into nodes that are inlined at some location: enough for the
+                       * marks `inlined`, and much faster */
     PT_EDGES_ALL,
 } pt_graph_edges;
 
@@ -39,7 +39,8 @@ typedef pt_status pt_graph_choose(void *context, const struct pt_graph *graph, b
 
 typedef struct pt_graph_request {
     uint32_t event;
-    bool mean; /* values are averages: sums divided by the sums of event 0 */
+    bool mean; /* values are averages: sums divided by the sums of event 0, which are the fields
+                * with names in _div */
     pt_fold_rule fold;
     bool call_tree;     /* a node for each path instead of one for each place */
     bool drop_negative; /* nodes whose flat is negative, or whose flat is 0 and cum is negative, are
@@ -50,7 +51,7 @@ typedef struct pt_graph_request {
     pt_graph_choose *choose; /* NULL = all nodes; else only the selected ones are listed and have
                               * edges. Not together with visual, call_tree or node_count */
     void *choose_context;
-    size_t choose_limit; /* list the first ones in order; 0 = all */
+    size_t choose_limit; /* the number of selected nodes that are listed, in order; 0 = all */
     bool tags;           /* collect labels of the samples at each node; implied by visual */
     int64_t node_count;  /* 0 or less = all */
     double node_fraction, edge_fraction;
@@ -69,7 +70,7 @@ typedef struct pt_graph_tag {
 
 /* The tags of a node, in no particular order. */
 typedef struct pt_graph_tags {
-    const char *of; /* for numbers: the text tag of the same samples, or "" */
+    const char *of; /* of numeric tags: the text tag of the same samples, or "" */
     pt_graph_tag *tag;
     size_t count;
 } pt_graph_tags;
@@ -100,7 +101,7 @@ typedef struct pt_graph {
     uint32_t node_count;
     uint32_t *listed; /* the graph's nodes, in order */
     uint32_t listed_count;
-    uint32_t chosen_more; /* selected ones beyond choose_limit */
+    uint32_t chosen_more; /* selected nodes beyond choose_limit */
     pt_graph_edge *edge;
     uint32_t edge_count;
     uint32_t original_count; /* listed after rule 1 */
@@ -125,9 +126,11 @@ bool *pt_graph_find(const pt_graph *graph, const char *name);
  * pprof::base=true, over those; with `mean` divided by the same sum of event 0. */
 int64_t pt_graph_total(const pt_profile *profile, uint32_t event, bool mean);
 
-/* The unit of all figures in a report on a graph if unit is "minimum": that of the smallest shown
- * value, or of 100 times as much if units differ (not for whole_numbers). Any other unit is
- * returned unchanged. The result is static, or one of the arguments. */
+/* The unit of all figures in a report on a graph, if `unit` is "minimum"; any other unit is
+ * returned unchanged. It is the natural unit of the smallest shown value. If the total has another
+ * natural unit and is more than 100 times as large, it is the unit of 100 times the smallest value,
+ * unless whole_numbers. ratio: the factor of all values, 0 or less = 1. The result is static, or
+ * one of the arguments. */
 const char *pt_graph_unit(const pt_graph *graph, int64_t total, const char *unit,
                           const char *sample_unit, double ratio, bool whole_numbers);
 

@@ -213,7 +213,7 @@ void pt_graph_trim_redundant_edges(pt_graph *graph)
         const pt_graph_node *node = &graph->node[graph->listed[i]];
         for (uint32_t k = node->in_count; k-- > 0;) {
             pt_graph_edge *edge = &graph->edge[node->in[k]];
-            if (!edge->residual) break; /* heavier residual edges stay */
+            if (!edge->residual) break; /* as in pprof, heavier edges stay, residual ones too */
             if (!is_redundant(graph, &r, node->in[k])) continue;
             edge->dropped = dropped = true;
         }

@@ -34,7 +34,8 @@ typedef struct pt_graph_making {
                               * the nearest kept node above, if that node was removed */
 } pt_graph_making;
 
-/* graph.c: whether a node with these values is listed, and the least magnitude that is kept. */
+/* graph.c: pt_graph_is_listed: is a node with these values listed? pt_graph_cutoff: the least
+ * magnitude that is kept, a fraction of the total. */
 bool pt_graph_is_listed(const pt_graph_making *m, int64_t flat, int64_t cum);
 uint64_t pt_graph_cutoff(int64_t total, double fraction);
 

@@ -30,7 +30,8 @@ void pt_graph_name(pt_graph *graph, uint32_t node)
     if (n->text == NULL) n->text = pt_fold_text(&graph->memory->places, pt_graph_row(graph, n));
 }
 
-/* Compares nodes with equal values and texts by all their fields, as Go prints a struct. */
+/* Compares nodes with equal values and texts as pprof does: by the texts that Go prints for their
+ * structs. */
 static int compare_infos(const pt_node_info *a, const pt_node_info *b)
 {
     const pt_node_info *info[2] = {a, b};
@@ -98,7 +99,7 @@ static int64_t entropy_of(const pt_graph_node *node, telling *t)
     return whole;
 }
 
-/* Scores of all nodes, by their edges. */
+/* The entropy of each node: a score from the weights of its edges. The caller frees the array. */
 static int64_t *entropies_of(const pt_graph *g)
 {
     PT_FREE telling *t = pt_alloc(g->node_count, sizeof *t);

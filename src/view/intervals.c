@@ -100,7 +100,7 @@ static double variation_of_all(const drawn *d)
 
 /* ---- Intervals ---- */
 
-/* The number of equal draws that vary as much as n draws of a row. */
+/* The number of equal draws that vary as much as the `count` draws of a row. */
 static double equal_draws(const drawn *d, double value, double count, double squares)
 {
     if (count <= 0) return 0;

@@ -34,10 +34,10 @@ typedef struct pt_listing_request {
     bool with_lines;  /* list source lines */
     const pt_code_options *code; /* list instructions; NULL: do not */
     pt_source_texts *texts;
-    int64_t context;     /* rows shown around those with a value: of lines, or without lines of
+    int64_t context;     /* rows shown around those with a value: lines if with_lines, else
                           * instructions; -1: the whole function */
-    size_t limit;        /* functions, or without lines symbols; 0 = all */
-    size_t symbol_limit; /* symbols beside lines; 0 = all */
+    size_t limit;        /* the most functions; if no lines are listed, symbols; 0 = all */
+    size_t symbol_limit; /* the most symbols if lines are listed, too; 0 = all */
     bool with_calls;     /* the calls of each line: several times as much work */
     pt_fold_rule fold;   /* by function; for names of callees, and of frames without a name */
 } pt_listing_request;
@@ -53,7 +53,7 @@ typedef struct pt_listing_call {
 typedef struct pt_listing_piece {
     uint32_t function, line; /* function[function].row[line] */
     uint32_t symbol, at;     /* symbol[symbol].row[at] */
-    uint32_t frame; /* the instruction's frame on that line; its frames before are inlined there */
+    uint32_t frame; /* the instruction's frame on that line: those before it are inlined there */
 } pt_listing_piece;
 
 typedef struct pt_listing {
@@ -69,10 +69,11 @@ typedef struct pt_listing {
     pt_code code;
 } pt_listing;
 
-/* Fails with PT_ERR_NOTFOUND if no function matches or, without lines, no code; lines without code
- * are no failure. Without lines, symbols are chosen by name; if there are none, those that a chosen
- * function is inlined into. With lines, both kinds are chosen. Borrows texts of the profile and of
- * request->texts; the caller calls pt_listing_done. */
+/* With lines, fails with PT_ERR_NOTFOUND if no function matches; a line without code is no failure.
+ * Without lines, fails with PT_ERR_NOTFOUND if no symbol matches. Symbols are then chosen by name;
+ * if none has the name, those that a chosen function is inlined into. With lines, symbols of both
+ * kinds are chosen. Borrows texts of the profile and of request->texts; the caller calls
+ * pt_listing_done. */
 pt_status pt_listing_init(pt_listing *ret_listing, const pt_profile *profile,
                           const pt_listing_request *request, pt_error *reterr);
 void pt_listing_done(pt_listing *listing);

@@ -1,5 +1,5 @@
-/* listing_code.c: instructions of the chosen symbols. A group of the tally is a symbol of an image;
- * a cell is a sampled address. */
+/* listing_code.c: instructions of the chosen symbols. A group of the tally (tally.h) is a symbol of
+ * an image; a cell is a sampled address. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -118,8 +118,8 @@ static void add_piece(joining *j, const pt_listing_piece *piece)
     l->piece[l->piece_count++] = *piece;
 }
 
-/* Adds an instruction to the lines of its frames. A function that is inlined into itself on one
- * line gets it once, at its outermost frame. */
+/* Adds an instruction to the lines of its frames. If a function is inlined into itself on one line,
+ * the line gets the instruction once, at the function's outermost frame. */
 static void join_instruction(joining *j, uint32_t symbol, uint32_t at)
 {
     const pt_code_row *in = &j->listing->symbol[symbol].row[at];

@@ -1,5 +1,5 @@
-/* listing_lines.c: source lines of the chosen functions. A group of the tally is a function of a
- * file, or a row of frames without a name; a cell is a line. */
+/* listing_lines.c: source lines of the chosen functions. A group of the tally (tally.h) is a
+ * function of a file, or a row of frames without a name; a cell is a line. */
 #include <stdlib.h>
 #include <string.h>
 

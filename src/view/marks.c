@@ -163,8 +163,9 @@ static size_t fitting_rows(const gathering *g, size_t count)
     return count < most ? count : most;
 }
 
-/* Fills the steps of the kept rows. A stretch is in each step that it touches: +1 where it begins,
- * -1 after its end, then all are added up. */
+/* Fills the steps of the kept rows. A mark counts in each step that its time touches: the step in
+ * which it begins gets +1, the step after its last one -1; then all steps are added up from the
+ * first on. */
 static void fill_rows(gathering *g)
 {
     const pt_timeline *const t = g->timeline;

@@ -43,7 +43,7 @@ typedef struct pt_marks_request {
     uint32_t event;  /* the event that is shown, never one of marks */
     uint32_t rows;   /* the number of rows, and of counters: those with the most time, then the most
                       * marks */
-    uint32_t listed; /* single marks */
+    uint32_t listed; /* the number of single marks, the longest */
 } pt_marks_request;
 
 typedef struct pt_marks_view {

@@ -59,7 +59,7 @@ static const char *const foreign_in_names[] = {
     NULL,
 };
 
-/* Spaces within brackets are of arguments. */
+/* The type ends at a space; spaces within <> belong to template arguments. */
 const char *pt_without_return_type(const char *name)
 {
     const char *begin = name;
@@ -146,8 +146,8 @@ static bool is_own_mapping(const pt_mapping *m, const char *path)
            !(strstr(path, ".so") != NULL && contains_any(path, package_folders));
 }
 
-/* If the library read V8's functions, compiled code without a name belongs to a regular expression
- * or a stub of V8, and not to the program. */
+/* Has the profile functions that libprofiler.so.0 read from V8? Then compiled code without a name
+ * belongs to a regular expression or a stub of V8, and not to the program. */
 static bool has_functions_of_v8(const pt_profile *p)
 {
     return PT_ANY(m, p->mapping->t.count,
@@ -193,7 +193,7 @@ static bool *own_functions(const pt_profile *p, bool by_names)
     return own;
 }
 
-/* Is it a function of PHP's own, such as array_map, or code that Java has made, such as a stub?
+/* Is the function PHP's own, such as array_map, or code that Java has made, such as a stub?
  * Such functions have no source file. */
 static bool is_language_itself(const pt_profile *p, uint32_t mapping, uint32_t function)
 {

@@ -25,10 +25,10 @@ bool pt_is_kernel_code(const pt_profile *profile, uint32_t location);
 /* Per mapping: is its code without names the program's own? The caller frees. */
 bool *pt_own_nameless(const pt_profile *profile);
 
-/* Per line of the line table: is the function the program's own, or its frame made from a label?
- * by_names: a function without a known source file is not the program's if its name shows a cause
- * (view/why_causes.h), because memcpy may be in the program's own file, or the profile may have no
- * files. The caller frees the flags. */
+/* Per line of the line table: is the function the program's own? The frame that stands for a label
+ * is. by_names: where no system library is known by its mapped file (a static program, a profile
+ * of names only), a function without a known source file is not the program's if its name shows a
+ * cause (view/why_causes.h), such as memcpy. The caller frees the flags. */
 bool *pt_own_lines(const pt_profile *profile, bool by_names);
 
 /* Fills in the own callers of the table's rows, which must be functions, by the values of that

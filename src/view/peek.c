@@ -106,7 +106,7 @@ static bool is_same_fold(const pt_fold_rule *a, const pt_fold_rule *b)
 {
     return a->by == b->by && a->unnamed == b->unnamed && a->no_inlines == b->no_inlines &&
            a->columns == b->columns && a->object_names == b->object_names && !a->pprof &&
-           !b->pprof; /* whose other fields are not compared */
+           !b->pprof; /* the fields that only pprof's rules use are not compared */
 }
 
 void pt_peek_shared_done(pt_peek_shared *shared)
@@ -139,7 +139,7 @@ static pt_status make_shared(pt_peek_shared *shared, const pt_profile *profile,
     return PT_OK;
 }
 
-/* As peek_of_stacks, of a graph that has more functions. */
+/* As peek_of_stacks, from the shared graph, which lists functions of other peeks, too. */
 static pt_status peek_of_shared(pt_peek *peek, const pt_profile *profile,
                                 const pt_peek_request *request, pt_error *reterr)
 {

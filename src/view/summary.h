@@ -14,7 +14,8 @@ typedef struct pt_summary {
     int64_t duration_ns;   /* 0 = unknown */
     double rate_hz;        /* of sampling; 0 = unknown */
     uint64_t lost;         /* samples known to be lost; 0 = none known */
-    int64_t cpu_used_ns, cpu_seen_ns; /* 0 = unknown */
+    int64_t cpu_used_ns, cpu_seen_ns; /* CPU time of the processes, and of their samples; 0 =
+                                       * unknown */
     bool has_stacks;                  /* samples have callers; without them no total is known */
     uint32_t arcs;                    /* call arcs; without stacks only arcs show callers */
     bool arc_costs;                   /* the arcs have costs of this event */

@@ -5,9 +5,9 @@
  *
  *     cell[name] = { seen = stack + 1, total }
  *
- * Self is summed per leaf location, which later shows the line of a function with most of it. For a
- * large profile each thread counts a part of the stacks; sums that cannot overflow are the same in
- * any order. */
+ * Self is summed per leaf location; these sums later give the line that has most of a function's
+ * self. For a large profile each thread counts a part of the stacks; sums that cannot overflow are
+ * the same in any order. */
 #include "view/table.h"
 
 #include <stdlib.h>
@@ -199,7 +199,7 @@ static void sort_front(counting *t, entry *entries, size_t count, size_t limit)
     }
 }
 
-/* All names with a value, of which the requested number is in order. */
+/* All names with a value. The first ones, up to the requested number, are in order. */
 static entry *sorted_entries(counting *t, size_t *ret_count)
 {
     const size_t limit = t->request->limit;
@@ -333,7 +333,8 @@ static pt_top rows_of(counting *t)
     return top;
 }
 
-/* Fills in the part of each added event in each row. Frees the table's own counts. */
+/* Fills part_self and part_total of the rows, for each event whose sum the table shows. Frees the
+ * counts of the table. */
 static void count_parts(counting *t, pt_top *top)
 {
     uint32_t part[PT_EVENT_PARTS_MAX];

@@ -16,7 +16,7 @@ typedef enum { PT_SORT_SELF, PT_SORT_TOTAL } pt_sort;
 typedef struct pt_top_request {
     uint32_t event; /* column of the samples */
     int64_t whole;  /* the value of 100 %; see pt_profile_magnitude */
-    int64_t drawn;  /* that value before any filter, for intervals only */
+    int64_t drawn;  /* the value of 100 % before any filter, for intervals only */
     pt_sort sort;   /* largest magnitude first; equal ones by the other column, then by name */
     pt_fold_rule fold;
     size_t limit;  /* rows wanted; 0 = all */

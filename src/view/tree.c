@@ -14,7 +14,7 @@ static const char *text_of(pt_tree *t, uint32_t name)
     return *text;
 }
 
-/* Is it a node of folded siblings whose sum is too light for a row? */
+/* Does the node stand for folded siblings whose sum is too light for a row? */
 static bool is_left_out(const pt_tree *t, uint32_t node)
 {
     return t->nodes.folded[node] > 0 && pt_magnitude(t->nodes.total[node]) < t->min_weight;
@@ -28,7 +28,8 @@ static bool is_last(const pt_tree *t, uint32_t node)
     return next == end || is_left_out(t, next);
 }
 
-/* Is it the only shown child? No outermost function is: each begins its own line. */
+/* Is the node the only shown child? Never true for an outermost function: each begins its own
+ * line. */
 static bool is_only(const pt_tree *t, uint32_t node)
 {
     const uint32_t parent = t->nodes.parent[node];
@@ -102,7 +103,8 @@ static void lay_out(pt_tree *t)
     }
 }
 
-/* Makes the tree again for each event that the event adds up. */
+/* If the event is a sum of events, makes the tree once more for each of these events, with its
+ * values beside those of the sum. */
 static pt_status add_parts(pt_tree *t, const pt_profile *profile, const pt_calltree_request *merged,
                            pt_error *reterr)
 {

@@ -20,12 +20,12 @@
 #define SPREAD_SHARE 0.3
 /* The least share of a listed direct caller. */
 #define SOURCE_SHARE 0.1
-/* The least share of the time of a busy thread. */
+/* The least share of the whole time that a thread needs to be reported as busy. */
 #define BUSY_SHARE 0.85
 enum { BUSY_THREADS_MIN = 3 };
 /* The least number of equal samples of a finding. */
 #define DRAWS_MIN 8
-/* 95 % of a normal variable. */
+/* 95 % of the values of a normal variable are within this many deviations of the mean. */
 #define Z95 1.959964
 
 /* ---- A stack, line by line ---- */
@@ -37,14 +37,15 @@ typedef struct {
     bool own;          /* code of the program, not of a library that was compiled into it */
     bool runtime;      /* code of an interpreter's or virtual machine's own, by its mapping */
     uint8_t cause;     /* row of pt_why_causes */
-    bool known;        /* of step_of: the other fields are set */
+    bool known;        /* in step_of: the other fields are set */
 } step;
 
 typedef struct {
     const pt_profile *profile;
     pt_fold fold;
     bool *own_line, *own_nameless, *runtime_mapping;
-    /* Per function, by where it comes from: a row of pt_why_causes, or UNKNOWN. */
+    /* [origin][function]: the cause that the function shows, a row of pt_why_causes; UNKNOWN: not
+     * searched yet. */
     uint8_t *cause[PT_WHY_ORIGINS];
     uint32_t event;
     uint64_t *pid;         /* per label set: the number of its label "pid", or NO_PID */
@@ -190,21 +191,22 @@ static membership of_own_leaf(const reader *r, size_t own)
     return (membership){PT_WHY_CAUSE, cause, outer, 0};
 }
 
-/* Was the step's function inlined into the own one? Without a cause, its work counts as the own
- * function's. */
+/* Was the function of step `at` inlined into that of step `own`? If it shows no cause, its work
+ * counts as the own function's. */
 static bool is_inlined_into(const reader *r, size_t at, size_t own)
 {
     return own < r->steps.count && r->steps.items[at].location == r->steps.items[own].location;
 }
 
-/* The group, without the called step. */
+/* The group of the stack. `called` is set only for PT_WHY_LIBRARY; of_steps sets it for the
+ * others. */
 static membership group_of_steps(const reader *r)
 {
     const size_t own = first_own(r, 0);
     const uint8_t cause = cause_of_steps(r, 0, own);
     if (cause != PT_WHY_NO_CAUSE) return (membership){PT_WHY_CAUSE, cause, own, 0};
     const bool has_own = own < r->steps.count;
-    size_t via = own; /* the step inside own code that is no interpreter's loop */
+    size_t via = own; /* after the loop: the index, plus 1, of the step that own code called */
     while (via > 0 &&
            (is_transparent(&r->steps.items[via - 1]) || is_inlined_into(r, via - 1, own)))
         via--;
@@ -711,8 +713,8 @@ static pt_status ask_for_function(pt_why *why, reader *r, const pt_why_request *
 
 /* ---- The whole ---- */
 
-/* Does the event have each wait with its length? Then its values are not subject to chance of
- * sampling. */
+/* Does the event hold each wait with its length? Then its values are measured, not sampled, and
+ * have no error of chance. */
 static bool is_measured(const pt_profile *p, uint32_t event)
 {
     const char *const type = pt_text(p, p->event->row[event].type);

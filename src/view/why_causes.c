@@ -10,7 +10,7 @@ enum { MACHINE = 1, SYSTEM = PT_WHY_RANK_SYSTEM, LIBRARY, INTENT, DEFINITE };
 
 const pt_why_cause pt_why_causes[] = {
     [PT_WHY_NO_CAUSE] = {.id = "own-code"},
-    [PT_WHY_INTERPRETER] = /* and the beginning of programs and threads */
+    [PT_WHY_INTERPRETER] = /* also of functions in which programs and threads begin */
     {
         .id = "interpreter",
         .functions = NAMES(
