@@ -1,5 +1,5 @@
-/* answers.c: answers as llvm-symbolizer and addr2line print them. Spaces, empty lines and
- * the words for what is unknown are theirs (LLVM 14, binutils 2.40). */
+/* answers.c: answers as llvm-symbolizer and addr2line print them. Spaces, empty lines and the words
+ * for unknown facts are those of LLVM 14 and binutils 2.40. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -13,7 +13,7 @@ static const char *shown_file(const pt_answer_printer *p, const char *file)
     return p->basenames ? pt_base_name(file) : file;
 }
 
-/* Most of the time of a large batch is spent here. */
+/* Puts a decimal number without pt_outf: a large batch spends most of its time here. */
 static void put_number(pt_out *out, uint32_t value)
 {
     char text[10];

@@ -1,5 +1,5 @@
-/* answers.h: what is known of single addresses, as llvm-symbolizer and addr2line print it, or as
- * JSON.
+/* answers.h: the function, file and line of single addresses, as llvm-symbolizer and addr2line
+ * print them, or as JSON.
  */
 #pragma once
 
@@ -26,9 +26,9 @@ typedef struct pt_answer {
     uint64_t addr; /* as it was asked for */
     const pt_answer_frame *frames;
     size_t frame_count;         /* 0 = nothing is known */
-    const pt_data_symbol *data; /* for DATA; NULL = none there */
-    bool is_data, is_32;
-    bool is_alone; /* JSON: the answer is a text of its own, not an element */
+    const pt_data_symbol *data; /* the symbol at the address if is_data; NULL = none */
+    bool is_data, is_32;        /* the question was for data (DATA); the module is a 32-bit one */
+    bool is_alone;              /* JSON: the answer is a text of its own, not an element */
 } pt_answer;
 
 typedef struct pt_answer_printer {

@@ -14,7 +14,7 @@ typedef struct pt_app_answer {
 typedef struct pt_app {
     const pt_profile *profile;
     const char *title, *version;
-    const char *before;  /* what it is compared with; NULL = nothing */
+    const char *before;  /* the title of the profile that it is compared with; NULL = none */
     bool has_times;      /* the samples have times */
     uint64_t file_bytes; /* the largest file that the server takes; 0 = it takes none */
     /* A profile that grows: "files", "recording", or "ended"; NULL: it does not. */
@@ -22,7 +22,8 @@ typedef struct pt_app {
     int64_t seconds;   /* of a recording that goes on: its age; else negative */
     uint64_t growth;   /* another number when the profile has grown */
     const char *query; /* of a file: the query of its reports; else NULL */
-    /* Of a file: its reports, those of one kind beside each other. NULL: a server has them. */
+    /* The reports that the file holds, those of one kind beside each other. NULL: the page gets its
+     * reports from a server. */
     const pt_app_answer *answers;
     size_t answer_count;
 } pt_app;

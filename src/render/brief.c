@@ -57,9 +57,8 @@ static size_t operator_bytes(const char *name, const char *text)
 }
 
 /* For each '<' of the name the offset behind the '>' that closes it, 0 where none does. "->" closes
- * nothing. One pass: open brackets wait on a stack, which lies in the same array, since a bracket
- * that is still open has no end yet: ends[i] is the bracket below it, plus one. The caller frees
- * the array. */
+ * nothing. Open brackets wait on a stack that uses the same array: while the bracket at i is open,
+ * ends[i] is the offset, plus one, of the open bracket before it. The caller frees the array. */
 static uint32_t *find_bracket_ends(const char *name, size_t size)
 {
     uint32_t *const ends = pt_alloc(size, sizeof *ends);

@@ -1,5 +1,6 @@
-/* column.h: a report's columns as data: a line a column, from which the head and the cells of text,
- * the members of JSON, the cells of CSV and the table of `pitot serve`'s page are made.
+/* column.h: a report's columns as data: a table with one line for each column. The head and the
+ * cells of text, the members of JSON, the cells of CSV and the table of `pitot serve`'s page are
+ * made from it.
  *
  *     static const pt_column columns[] = {
  *         PT_COLUMN("self", "self", VALUE, pt_top_row, self, .width = 1),
@@ -21,7 +22,7 @@
 typedef enum pt_cell_kind {
     PT_CELL_VALUE,   /* int64_t in the event's unit */
     PT_CELL_MEAN,    /* double in the event's unit */
-    PT_CELL_BOUND,   /* the same with 10 digits in CSV: an end of an interval */
+    PT_CELL_BOUND,   /* an end of an interval: a PT_CELL_MEAN with 10 digits in CSV */
     PT_CELL_SHARE,   /* double: 0.25 is 25 % */
     PT_CELL_CALLS,   /* uint64_t: a number of calls; 0 = unknown */
     PT_CELL_NUMBER,  /* int64_t; in JSON with PT_ZERO_UNKNOWN null for 0 */
@@ -31,8 +32,8 @@ typedef enum pt_cell_kind {
     PT_CELL_FLAG,    /* bool */
     PT_CELL_NOT,     /* bool, whose opposite is shown */
     PT_CELL_TEXT,    /* const char *; NULL = unknown */
-    PT_CELL_NAME,    /* the same: what the row is called */
-    PT_CELL_FILE,    /* the same: where it is; people see it beside the name */
+    PT_CELL_NAME,    /* const char *: the row's name */
+    PT_CELL_FILE,    /* const char *: the row's file, which text shows beside the name */
     PT_CELL_GROUP,   /* a struct with columns of its own: an object in JSON; in CSV columns like
                         "self_change". Without key only its text is shown */
 } pt_cell_kind;
@@ -54,7 +55,7 @@ struct pt_column {
     pt_cell_kind kind;
     size_t offset; /* of the cell in the row's struct */
     pt_column_marks marks;
-    uint8_t width; /* in text: the width of that number in pt_columns; 0 = 7 columns */
+    uint8_t width; /* in text: the index of its width in pt_columns.width; 0: it is 7 wide */
     uint8_t gap;   /* in text: spaces before it; 0 = 1 space */
     uint8_t place; /* in text: columns of a lower place stand before; equal ones as in the table */
     const char *csv_key;      /* where CSV has another key */
@@ -68,8 +69,8 @@ struct pt_column {
     pt_value_text (*text)(const pt_columns *columns, const pt_column *column, const void *row);
 };
 
-/* A column whose cell is that field of that struct: KIND without PT_CELL_, then other members. A
- * field of another type than the kind's does not compile. */
+/* A column whose cell is the field FIELD of the struct ROW. KIND: a pt_cell_kind without PT_CELL_;
+ * then other members of pt_column. A field of another type than the kind's does not compile. */
 #define PT_COLUMN(KEY, TITLE, KIND, ROW, FIELD, ...)                                               \
     {                                                                                              \
         .key = (KEY), .title = (TITLE), .kind = PT_CELL_##KIND,                                    \
@@ -98,16 +99,18 @@ enum { PT_COLUMN_WIDTHS = 8 };
 struct pt_columns {
     const pt_column *column;
     size_t count;
-    const char *unit;            /* of values; "" = none */
-    bool totals_known;           /* for pt_totals_known */
-    const void *context;         /* for the functions of the report's columns */
-    int width[PT_COLUMN_WIDTHS]; /* text: [1] and on, at first the least; 0: not shown at all */
+    const char *unit;    /* of values; "" = none */
+    bool totals_known;   /* for pt_totals_known */
+    const void *context; /* for the functions of the report's columns */
+    /* Widths of columns of text, from [1] on. The report sets the least ones, pt_columns_fit widens
+     * them. 0: the column is not shown. */
+    int width[PT_COLUMN_WIDTHS];
 };
 
 /* The first two members of a pt_columns. */
 #define PT_COLUMNS(table) .column = (table), .count = sizeof(table) / sizeof *(table)
 
-/* For pt_column.is_known: what the answer says of all its totals. */
+/* For pt_column.is_known: columns->totals_known, for every row. */
 bool pt_totals_known(const pt_columns *columns, const void *row);
 
 /* Widens the columns of text so that the row fits. Call it for each row before the head is put. */
@@ -116,13 +119,13 @@ void pt_columns_fit(pt_columns *columns, const void *row);
 void pt_columns_head(pt_out *out, const pt_look *look, const pt_columns *columns, const char *rest);
 /* Puts the cells of a row up to the name's, and the spaces before the name. */
 void pt_columns_text(pt_out *out, const pt_columns *columns, const void *row);
-/* How many columns of the terminal these are. */
+/* The number of terminal columns before the name. */
 size_t pt_columns_used(const pt_columns *columns);
 /* The cell of text as the kind has it. */
 pt_value_text pt_cell_text(const pt_columns *columns, const pt_column *column, const void *row);
 
-/* For markdown.h: the two lines above a table; and the cells of a row up to the name's, which is
- * the result. */
+/* For markdown.h: the first function puts the two lines above a table; the second puts the cells of
+ * a row up to the name's cell, and returns the name. */
 void pt_columns_markdown_head(pt_out *out, const pt_columns *columns);
 const char *pt_columns_markdown(pt_out *out, const pt_columns *columns, const void *row);
 
@@ -135,7 +138,7 @@ void pt_columns_json(pt_json_w *w, const pt_columns *columns, const void *row);
 void pt_columns_json_rows(pt_json_w *w, const char *key, const pt_columns *columns,
                           const void *rows, size_t count, size_t stride);
 
-/* Put the line of the columns' keys, and the line of a row. */
+/* The first function puts the line of the columns' keys, the second the line of a row. */
 void pt_columns_csv_head(pt_out *out, const pt_columns *columns);
 void pt_columns_csv(pt_out *out, const pt_columns *columns, const void *row);
 /* Puts head and rows. */

@@ -14,8 +14,8 @@
 
 #define FORMULA "=+-@\t\r\n"
 
-/* True if cells end at semicolons or tabs, as where the comma is the decimal point, and one of the
- * text would then begin with a formula. */
+/* Does a part of the text behind a semicolon or tab begin like a formula? A spreadsheet ends cells
+ * there if the comma is its decimal point. */
 static bool hides_formula(const char *text)
 {
     while ((text = strpbrk(text, ";\t")) != NULL)

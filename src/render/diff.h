@@ -17,26 +17,28 @@ typedef struct pt_diff_head {
 /* Did something grow by more than a limit? */
 typedef struct pt_diff_verdict {
     double limit_share, limit; /* of the whole before; NAN = none */
-    const pt_change *grown;    /* beyond it, by more than noise; NULL = nothing did */
+    const pt_change *grown;    /* the growth beyond the limit and more than noise; NULL = none */
     bool is_sure;              /* noise explains it in less than one of 1,000 diffs */
     double found_share;        /* a growth of the whole from about this on is sure; NAN = the whole
                                   has no limit */
     size_t row;                /* of the function; PT_NONE = the whole, or nothing */
     const char *name;          /* of its function; NULL = the whole */
-    bool is_total;             /* it and what it calls */
+    bool is_total;             /* the function's total grew, not its self */
 } pt_diff_verdict;
 
 /* The report: facts of both sides, a table of the rows, what noise explains. */
 void pt_diff_text(pt_out *out, const pt_look *look, const pt_diff_head *head, const pt_diff *diff);
-/* How much it grew, and the limit; for messages; the caller frees. Only if something grew. */
+/* The growth and the limit, as a text for messages, which the caller frees. verdict->grown must not
+ * be NULL. */
 char *pt_verdict_text(const pt_diff_verdict *verdict, const char *unit, double confidence);
-/* What the limit cannot find with these runs, and what would help; for messages; the caller frees.
- * NULL: it finds growths a little larger than the limit. */
+/* A text for messages, which the caller frees: the size from which on these runs show a growth, if
+ * that is far above the limit, and the number of runs that would show smaller growths. NULL: these
+ * runs show growths that are only a little larger than the limit. */
 char *pt_verdict_blind_text(const pt_diff_verdict *verdict, const pt_diff *diff);
-/* A title that says the verdict. */
+/* Writes the verdict as a title. */
 void pt_diff_verdict_markdown(pt_out *out, const pt_diff_head *head, const pt_diff *diff,
                               const pt_diff_verdict *verdict);
-/* only_real: no rows that are noise. */
+/* only_real: only rows with a mark (view/diff.h). */
 void pt_diff_markdown(pt_out *out, const pt_diff_head *head, const pt_diff *diff, bool only_real);
 void pt_diff_json(pt_out *out, const pt_diff_head *head, const pt_diff *diff);
 void pt_diff_csv(pt_out *out, const pt_diff_head *head, const pt_diff *diff);

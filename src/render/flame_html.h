@@ -4,8 +4,9 @@
 #include "render/report.h"
 #include "view/flame.h"
 
-/* The page keeps boxes of half a pixel at this width, eight screens of 4,000 pixels: zooming shows
- * them. More boxes than open at once lose their narrowest. */
+/* The page holds boxes of at least half a pixel at this width, eight screens of 4,000 pixels:
+ * zooming shows them. If there are more than PT_FLAME_HTML_MAX_NODES boxes, which open without
+ * delay, the narrowest are left out. */
 #define PT_FLAME_HTML_WIDTH_PX  32000
 #define PT_FLAME_HTML_MAX_NODES 60000
 

@@ -24,7 +24,7 @@
 #define HEADER_PX     76
 #define CONTROLS_Y    64 /* baseline of the line where the script puts its controls */
 #define BASELINE_PX   12.5
-#define CHARACTER_PX  6.75 /* over 0.602 em of 11 px */
+#define CHARACTER_PX  6.75 /* a little more than 0.602 em of a font of 11 px */
 #define PADDING_PX    4
 #define LEAST_PX      0.25
 #define CHANGE_STEPS  8 /* as in web/src/palette.ts */
@@ -117,7 +117,7 @@ static void put_numbers(const drawing *d, const char *what, int64_t value)
     pt_outf(d->out, " (%.2f%%)", f->whole > 0 ? 100.0 * (double)value / (double)f->whole : 0);
 }
 
-/* Of a difference: the two sides of a sum. */
+/* Of a difference: puts both sides of a sum. both: their sum; before: the base's part of it. */
 static void put_sides(const drawing *d, const char *what, int64_t both, int64_t before)
 {
     const char *const unit = pt_flame_text(d->flame, d->flame->event_unit);

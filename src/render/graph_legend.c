@@ -94,7 +94,7 @@ pt_legend pt_profile_legend(const pt_graph_report *report)
     return lines;
 }
 
-/* Adds a line a filter, cut to 80 bytes. */
+/* Adds a line for each filter, cut to 80 bytes. */
 static void add_filters(pt_legend *lines, const pt_graph_report *report)
 {
     if (report->filter_count == 0) return;

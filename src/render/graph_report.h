@@ -20,7 +20,8 @@ typedef struct pt_graph_report {
     const char *sample_unit; /* of the event */
     const char *unit;        /* of the figures: "minimum", "auto", "ms"; pt_graph_unit replaces
                                 "minimum" */
-    double ratio; /* 1/-divide_by; values are multiplied and cut to whole numbers; 0 = 1 */
+    double ratio; /* 1/-divide_by: the factor of all values, which are then cut to whole numbers;
+                   * 0 = 1 */
     double node_fraction, edge_fraction; /* for the legend */
     bool compact;                        /* no legend about the profile */
     int64_t max_degree;         /* of a drawing: edges into a node, and out of it; 0 = any number */

@@ -13,7 +13,7 @@ void pt_peek_text(pt_out *out, const pt_look *look, const pt_report_head *head,
 void pt_peek_json(pt_out *out, const pt_report_head *head, const pt_peek *peek);
 void pt_peek_csv(pt_out *out, const pt_report_head *head, const pt_peek *peek);
 
-/* labels: their lines above each stack. */
+/* Whole stacks, the heaviest first, each with the labels of its trace. */
 void pt_traces_text(pt_out *out, const pt_look *look, const pt_report_head *head,
                     const pt_traces *traces);
 void pt_traces_json(pt_out *out, const pt_report_head *head, const pt_traces *traces);

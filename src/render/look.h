@@ -1,5 +1,5 @@
-/* look.h: what a report may do on its way to where it is read. The command line finds it out; a
- * pipe gets no colour and no width. */
+/* look.h: how a report may look at the place where it is read: colours, width, long names. The
+ * command line sets it; a pipe gets no colour and no width. */
 #pragma once
 
 #include <stdbool.h>

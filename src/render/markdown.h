@@ -1,7 +1,7 @@
 /* markdown.h: reports for comments and job summaries, in the Markdown of GitHub and GitLab.
  *
- * Names are code, in which nothing is obeyed but the character that ends it and, in a table, the
- * one that ends a cell.
+ * Names are written as code. Within code, Markdown obeys only the backtick that ends it and, in a
+ * table, the bar that ends a cell.
  */
 #pragma once
 
@@ -11,8 +11,8 @@
 /* Puts a function's name, brief and at most 100 columns wide, as code for a heading. */
 void pt_markdown_title(pt_out *out, const char *name);
 
-/* Begins, and ends, lines that are shown as they are. The caller puts no line of backticks alone,
- * which would end them. */
+/* Puts the line of backticks that begins, and that ends, a block of lines that are shown as they
+ * are. The caller puts no such line into the block. */
 void pt_markdown_lines(pt_out *out);
 
 /* The place of a row, which is shown behind its name; "" = none. The caller frees. */

@@ -1,9 +1,11 @@
-/* marks.c: renders view/marks.h, behind the tracks of a timeline:
+/* marks.c: renders view/marks.h, behind the tracks of a timeline. Columns of marks: length, count,
+ * bars over time, name, thread; of counters: value at the end, largest value, bars, name, process;
+ * of single marks: time, length, name, thread.
  *
  *     marks
  *       2.5ms        1  ▁ ▇          GCMajor  GeckoMain, thread 12
  *     counters
- *        1.2kB    1.5kB  ▃▇▆▆        malloc  process 12         (at the end, at most)
+ *        1.2kB    1.5kB  ▃▇▆▆        malloc  process 12
  *     single marks
  *       0.020000    2.5ms  GCMajor  GeckoMain, thread 12
  */
@@ -126,7 +128,7 @@ static uint64_t picture_bytes(const pt_profile *p, const pt_mark *mark)
     return pt_is_picture(pt_text(p, text), bytes) ? bytes : 0;
 }
 
-/* The object has room for each nth picture of the marks. */
+/* Returns n: JSON has every nth picture of the marks, so that pictures take some 4 MB at most. */
 static uint64_t nth_picture(const pt_profile *p, const pt_marks_view *marks)
 {
     enum { PICTURES_MAX_BYTES = 4 << 20 };

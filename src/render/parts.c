@@ -7,7 +7,8 @@
 
 enum { TITLE_BYTES = 12, FIRST_WIDTH = PT_COLUMN_WIDTHS - PT_EVENT_PARTS_MAX };
 
-/* The event's type, of which a title shows the beginning, and other characters as "?". */
+/* A column's title: the beginning of the event's type, with "?" for characters other than letters,
+ * digits and "-_.:/". The caller frees. */
 static char *title_of(const char *type)
 {
     char *const title = pt_strndup(type, TITLE_BYTES);

@@ -1,5 +1,5 @@
-/* report.h: reports as text, JSON and CSV. Each takes a head (which profile, how much of it) and a
- * view's result; nothing is computed here but how it looks.
+/* report.h: reports as text, JSON and CSV. Each function takes a head (which profile, how much of
+ * it) and a view's result, and computes nothing but the look of the result.
  *
  * JSON: every document is an object with "schema" (its number; it grows when a field changes its
  * meaning or goes away), "report", "profile" (the head) and the report's own fields. Shares are
@@ -32,13 +32,14 @@ typedef struct pt_report_head {
 typedef void pt_fact_fn(void *context, const char *text);
 void pt_report_facts(const pt_report_head *head, pt_fact_fn *tell, void *context);
 
-/* Two or three lines. */
+/* Puts the facts as two or three lines. */
 void pt_report_facts_text(pt_out *out, const pt_report_head *head);
-/* The same and an empty one. */
+/* Puts the same lines, then an empty line. */
 void pt_report_head_text(pt_out *out, const pt_look *look, const pt_report_head *head);
 /* Begins a document of any kind: {"schema": 1, "report": name. The caller ends it. */
 void pt_report_json_begin(pt_json_w *w, pt_out *out, const char *name);
-/* Begins the document: {"schema": 1, "report": name, "profile": {...}; the caller ends it. */
+/* Begins the document of a report: {"schema": 1, "report": name, "profile": {...}. The caller ends
+ * it. */
 void pt_report_head_json(pt_json_w *w, const char *name, const pt_report_head *head);
 /* Puts the members of the head about profile and query into an object of another kind. */
 void pt_report_profile_json(pt_json_w *w, const pt_report_head *head);
@@ -52,6 +53,6 @@ void pt_tree_text(pt_out *out, const pt_look *look, const pt_report_head *head, 
 void pt_tree_json(pt_out *out, const pt_report_head *head, pt_tree *tree);
 void pt_tree_csv(pt_out *out, const pt_report_head *head, pt_tree *tree);
 
-/* A CSV cell of text: quoted if it must be (RFC 4180, section 2), with an apostrophe before what a
- * spreadsheet would compute (csv.c). Texts go to CSV through nothing else. */
+/* Puts a CSV cell of text: quoted if it must be (RFC 4180, section 2), with an apostrophe before a
+ * text that a spreadsheet would compute (csv.c). No other function puts texts into CSV. */
 void pt_csv_put(pt_out *out, const char *text);

@@ -8,14 +8,16 @@
 #include "render/look.h"
 
 /* Columns that a text takes on a terminal: 0 for combining marks, 2 for wide characters (East Asian
- * wide and fullwidth, emoji), else 1. What is shown by an escape has the columns of that. */
+ * wide and fullwidth, emoji), else 1. A character that is shown as an escape has the columns of the
+ * escape. */
 size_t pt_text_width(const char *text);
 
-/* Puts the text without anything a terminal obeys. If it is wider than limit (below 8: no limit)
- * its middle is replaced by "...", since the ends of names differ. */
+/* Puts the text without characters that a terminal obeys. If it is wider than `limit` columns
+ * (below 8: no limit), "..." replaces its middle, since names differ at their ends. */
 void pt_text_put(pt_out *out, const char *text, size_t limit);
 
-/* The same for a function's name, which is made brief first unless the look wants all of it. */
+/* As pt_text_put, for a function's name, which is made brief first (brief.h) unless the look has
+ * long_names. */
 void pt_text_put_name(pt_out *out, const pt_look *look, const char *name, size_t limit);
 
 /* "util.h:12", without the folders; "util.h" without a line; "" without a file. The caller frees.
@@ -25,21 +27,24 @@ char *pt_where_text(const char *file, int64_t line);
 /* The parts of a row that fit the terminal. A row is a name, two spaces, a place (file:line) and a
  * mark ("  (inlined)"). */
 typedef struct pt_text_fit {
-    size_t name, place;       /* limits for the two functions above; 0: whole */
-    bool has_place, has_mark; /* false: there is none, or no room for it */
+    size_t name, place;       /* limits for pt_text_put_name and pt_text_put; 0: no limit */
+    bool has_place, has_mark; /* false: do not put it, for lack of room */
 } pt_text_fit;
 
-/* used: columns before the name. place may be "", mark ("  (inlined)") too; both "" where there is
- * none. Where the row is too wide a mark beside a place goes; then the longer of name and place is
- * cut, then both to the same width; where less than 24 columns are left, the place goes. */
+/* Fits a row to the look's width. used: columns before the name. place, mark: "" = none. If the row
+ * is too wide, a mark beside a place is left out; a mark without a place stays if 8 columns are
+ * left for the name. Then the longer of name and place is cut, then both to the same width. If less
+ * than 24 columns are left for both, the place is left out. */
 pt_text_fit pt_text_fit_row(const pt_look *look, size_t used, const char *name, const char *place,
                             const char *mark);
 
-/* Puts the text and a newline, wrapped at spaces where the terminal has less room. used: columns
- * before it; indent: of the lines that follow. A word wider than a line is cut in the middle. */
+/* Puts the text and a newline, wrapped at spaces if the terminal has less room. used: columns
+ * before the text; indent: columns before its second and further lines. A word wider than a line is
+ * cut in the middle. */
 void pt_text_put_wrapped(pt_out *out, const pt_look *look, size_t used, size_t indent,
                          const char *text);
-/* The same with each line of a text that is too wide; lines keep their spaces at the beginning. */
+/* Puts a text of several lines, and wraps each that is too wide. Lines keep the spaces that they
+ * begin with. */
 void pt_text_put_lines(pt_out *out, const pt_look *look, size_t indent, const pt_buf *text);
 
 /* Puts n spaces. */
@@ -47,10 +52,10 @@ void pt_text_pad(pt_out *out, size_t n);
 
 typedef enum {
     PT_COLOUR_NONE,
-    PT_COLOUR_STRONG, /* what the eye looks for */
-    PT_COLOUR_HOT,    /* much of the whole */
-    PT_COLOUR_WARM,
-    PT_COLOUR_QUIET, /* what may be skipped */
+    PT_COLOUR_STRONG, /* titles and names */
+    PT_COLOUR_HOT,    /* a large share of the whole: pt_colour_of_share */
+    PT_COLOUR_WARM,   /* a smaller share */
+    PT_COLOUR_QUIET,  /* details that a reader may skip */
 } pt_colour;
 
 /* Begin and end of a colour; nothing if the look has none. */

@@ -1,4 +1,4 @@
-/* timeline.c: see timeline.h.
+/* timeline.c: see timeline.h. Columns: sum, share of the whole, bars over time, label.
  *
  *     app.pb.gz: cpu, 10.0s, ...
  *     from the first sample: 0 to 10.02 s, 100 ms a bar

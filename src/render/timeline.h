@@ -8,10 +8,10 @@
 /* The number of steps whose bars, with a label, fit the width of the look: 10 to 60. */
 uint32_t pt_timeline_fitting_steps(const pt_look *look);
 
-/* A line a track: its sums as bars of eight heights, the highest of the track being full. */
+/* A line for each track: its sums as bars of eight heights, the highest of the track being full. */
 void pt_timeline_text(pt_out *out, const pt_look *look, const pt_report_head *head,
                       const pt_timeline *timeline);
-/* Numbers of each step, and of each part of each second, then the marks. */
+/* As JSON: the sums of each step, and of each part of each second, then the marks. */
 void pt_timeline_json(pt_out *out, const pt_report_head *head, const pt_timeline *timeline,
                       const pt_profile *profile, const pt_marks_view *marks);
 /* A line for the marks of each name and thread, for each counter, and for each mark that is listed.

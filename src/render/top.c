@@ -6,7 +6,7 @@
 #include "render/parts.h"
 #include "render/report.h"
 
-#define MOSTLY 0.95 /* a larger share is not shown */
+#define MOSTLY 0.95 /* a larger share of an own caller is not shown as a number */
 
 /* "util.h:12", without the folders (JSON and CSV have them); "" = unknown, or in the row's name. */
 static char *place_of(const pt_top *top, const pt_top_row *row)

@@ -16,12 +16,14 @@ pt_value_text pt_value_of(const char *unit, int64_t value);
 /* "+-95%", the title of a column of half intervals. */
 pt_value_text pt_half_title(double confidence);
 
-/* The same for a function's total; "-" if the profile has no stacks, which totals need. */
+/* The texts of a total and of its share; "-" if the profile has no stacks: no total is known
+ * then. */
 pt_value_text pt_total_of(const pt_summary *summary, int64_t value);
 pt_percent pt_total_share_of(const pt_summary *summary, double share);
 
-/* The width of a column of such texts: call for each value, starting with the header's. */
+/* Widens *width, at first the width of the column's title, to the text of the value. Call it for
+ * each value of the column. */
 void pt_value_fit(int *width, const char *unit, int64_t value);
 
-/* How a row is painted: what takes 10 % is hot, 2 % warm. */
+/* The colour of a row with this share of the whole: hot from 10 % on, warm from 2 % on. */
 pt_colour pt_colour_of_share(double share);

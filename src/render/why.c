@@ -42,8 +42,8 @@ static void put_place(pt_buf *to, const pt_look *look, const pt_why_place *place
 }
 
 /* Puts the function, and its file unless the name has the file in it, as "[libz.so.1+0x12]" has.
- * True: the time may be that of what the function calls. Only samples without a cause count, so the
- * share is not that of the function. */
+ * Returns true if the time may be spent in functions that this function calls. The finding's share
+ * may be less than the function's total: samples that show a cause belong to another finding. */
 static bool put_symptom(pt_buf *to, const pt_look *look, const pt_why_finding *f)
 {
     const char *const name = f->kind == PT_WHY_LIBRARY && f->via != NULL ? f->via : f->symptom;
@@ -56,7 +56,7 @@ static bool put_symptom(pt_buf *to, const pt_look *look, const pt_why_finding *f
 }
 
 /* Puts the place. The name "[app]" stands for code of a file without names, "[not sampled: exit]"
- * for what a recording counts and cannot sample. */
+ * for code whose time a recording counts but cannot sample. */
 static void put_own(pt_buf *to, const pt_look *look, const pt_why_finding *f)
 {
     static const char not_sampled[] = "[not sampled: ";
@@ -70,7 +70,7 @@ static void put_own(pt_buf *to, const pt_look *look, const pt_why_finding *f)
     if (f->place.name[0] != '[') pt_putf(to, " itself");
 }
 
-/* " below ", or ", 43.1% of it below " where the place has not nearly all. */
+/* Puts " below ", or ", 43.1% of it below " if the place has less than 80 % of the finding. */
 static void put_part(pt_buf *to, double share, const char *before, const char *word)
 {
     if (share < 0.8)
@@ -80,7 +80,7 @@ static void put_part(pt_buf *to, double share, const char *before, const char *w
     pt_putf(to, " %s ", word);
 }
 
-/* Plain samples may be of either time. */
+/* Is the event known to be CPU time? Plain samples may also be of time on the clock. */
 static bool is_of_cpu(const pt_summary *summary)
 {
     static const char *const others[] = {"off-cpu", "wall", "samples"};
@@ -149,7 +149,7 @@ static char *sources_text(const pt_look *look, const pt_why_finding *f)
     return pt_buf_take(&text, NULL);
 }
 
-/* A function that is so often in its stacks calls itself. */
+/* A function with at least this many frames in its average stack is reported as calling itself. */
 #define DEPTH_SHOWN 3.0
 
 /* ". Try: reserve the size before the loop" */

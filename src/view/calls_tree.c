@@ -115,8 +115,7 @@ static void weigh_row(const pt_calls *calls, full_row *row, uint32_t count)
 /* ---- Rows that are shown ---- */
 
 typedef struct {
-    uint32_t full_end; /* index of the first full_row that is not below this row */
-    uint32_t node;     /* this row's node in the tree */
+    uint32_t full_end, node; /* the end of the subtree in full_rows; the node in the tree */
     uint32_t folded;
     int64_t folded_total;
 } open_row;
