@@ -40,10 +40,10 @@ typedef enum { NAMES_OBJECT, NAMES_FILE, NAMES_FUNCTION, NAMES_COUNT } name_kind
 /* Compressed names: number -> string + 1; 0 = not defined. */
 typedef PT_VECTOR(uint32_t) name_table;
 
-/* The place of cost lines: strings, and the row of the place once it is known. */
+/* The place to which cost lines belong. */
 typedef struct {
-    uint32_t object, file, function;
-    uint32_t place; /* PT_NONE = not searched yet */
+    uint32_t object, file, function; /* strings */
+    uint32_t place;                  /* row of places; PT_NONE = not searched yet */
 } where;
 
 /* A distinct function in a file of an object. Its positions are a chain in the order of their
@@ -82,7 +82,7 @@ typedef struct {
     bool has_addr, has_line;
     uint32_t events;
     pt_span event_list;          /* the "events:" line of the first part */
-    pt_span shown;               /* its word that a "desc:" line names */
+    pt_span shown;               /* the default event that a "desc:" line names */
     int64_t scale[EVENTS_MAX];   /* factor of costs */
     int64_t cost[EVENTS_MAX];    /* costs of the latest line */
     int64_t sum[EVENTS_MAX];     /* sums of the current part */
@@ -92,7 +92,7 @@ typedef struct {
     where here, callee;
     bool has_callee_file, has_callee_object;
     uint64_t calls, target[POSITIONS_MAX];
-    bool is_call, is_jump; /* kind of the next line with a position */
+    bool is_call, is_jump; /* the next line with a position ends a "calls=" or a jump */
     PT_VECTOR(place) place;
     PT_VECTOR(position) position;
     PT_VECTOR(call_row) call;
@@ -130,7 +130,7 @@ static int probe_callgrind(const pt_probe_input *input)
 
 /* ---- Numbers ---- */
 
-/* Parses a number of so many digits that it may exceed 64 bits; clipped to the limit. */
+/* Parses digits whose value may exceed 64 bits. Returns UINT64_MAX if it does. */
 static uint64_t parse_long_number(const char *at, size_t bytes, unsigned base)
 {
     uint64_t value = 0;
@@ -142,7 +142,8 @@ static uint64_t parse_long_number(const char *at, size_t bytes, unsigned base)
     return value;
 }
 
-/* Parses digits, hexadecimal after 0x; clipped to 64 bits. */
+/* Parses decimal digits, or hexadecimal ones after 0x. A value beyond 64 bits becomes UINT64_MAX.
+ * Returns false if there are no digits. */
 static bool take_digits(pt_span *s, uint64_t *ret_value)
 {
     const char *at = s->at, *const end = s->at + s->size;
@@ -180,7 +181,7 @@ static bool take_relative(pt_span *s, uint64_t *value)
     return true;
 }
 
-/* Parses the position at the start of a line, relative to `base`, into `into`. */
+/* Parses the position at the start of a line into `into`. Relative numbers count from `base`. */
 static bool take_position(const callgrind_reader *c, pt_span *s, const uint64_t *base,
                           uint64_t *into)
 {
@@ -210,7 +211,8 @@ static bool take_costs(callgrind_reader *c, pt_span *s)
 
 /* ---- Names ---- */
 
-/* Parses the id of "(12) name", "(12)" or "name". False for an invalid number; id 0 = none. */
+/* Parses the id of "(12) name", "(12)" or "name", and moves *s to the name. *ret_id: the id + 1; 0
+ * = no id. Returns false if the id exceeds the limit. */
 static bool take_name(pt_span *s, uint64_t *ret_id)
 {
     *ret_id = 0;
@@ -224,7 +226,7 @@ static bool take_name(pt_span *s, uint64_t *ret_id)
     rest.size--;
     pt_span_skip_blanks(&rest);
     *s = rest;
-    ++*ret_id; /* so that "(0)" is an id, too */
+    ++*ret_id; /* 0 means no id, but "(0)" is an id */
     return *ret_id != 0;
 }
 

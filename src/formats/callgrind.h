@@ -5,8 +5,8 @@
 
 /* Prefix of the keys of extras that hold unknown header lines. */
 #define CALLGRIND_EXTRA "callgrind."
-/* Prefix of the text of a "desc:" line that names the default event; its word of the "events:" line
- * follows. */
+/* Begins the text of a "desc:" line that names the default event. The event follows as it stands in
+ * the "events:" line. */
 #define CALLGRIND_SHOWN "Default event: "
 
 /* The writer (callgrind_write.c). Errors as in pt_format.write. */

@@ -6,7 +6,7 @@
  * names it with --separate-recs, so that no cost is counted twice at any depth. Inlined functions
  * are functions.
  *
- * Addresses are left out: speedscope takes the line behind an address for a cost.
+ * Addresses are left out: speedscope takes the line number behind an address for a cost.
  *
  * Only profiles with arcs have numbers of calls. Other calls get the number 1, since
  * callgrind_annotate ignores calls with 0. */
@@ -320,7 +320,7 @@ static void put_position(callgrind_text *t, int64_t line)
 
 static void put_costs(callgrind_text *t, const int64_t *costs)
 {
-    for (uint32_t e = 0; e < t->w->events; e++) /* all: speedscope takes a missing cost for NaN */
+    for (uint32_t e = 0; e < t->w->events; e++) /* zeros, too: speedscope makes NaN of no cost */
         pt_outf(t->out, " %" PRId64, costs[e]);
     pt_out_char(t->out, '\n');
 }
@@ -386,7 +386,8 @@ static char *event_word(const pt_profile *p, uint32_t e, uint64_t *changed)
     return word;
 }
 
-/* Writes the default event. If several events have the same word, readers find the last. */
+/* Writes the line that names the default event, unless that is the first event. If several events
+ * have the same word, readers take the last of them. */
 static void put_shown(callgrind_text *t, pt_diag *diag)
 {
     const pt_profile *const p = t->w->p;

@@ -18,7 +18,7 @@
 #include "formats/chrome_trace.h"
 
 typedef enum {
-    MARK_NONE, /* no mark; or its end, when the mark began earlier */
+    MARK_NONE, /* the event is not a mark */
     MARK_MOMENT,
     MARK_STRETCH, /* with beginning and end */
     MARK_BEGIN,
@@ -29,8 +29,8 @@ typedef enum {
     MARK_LOAD_END,
 } mark_kind;
 
-/* The key that connects both ends of a mark, or the values of a counter: pid and three more
- * numbers. */
+/* A kind of mark of which events may be open, or a counter. The key, pid and three more numbers, is
+ * the same at both ends of a mark, and in all events of a counter. */
 typedef struct {
     uint32_t pid, part[3];
     uint32_t open; /* the latest event that is open; PT_NONE = none */
@@ -193,12 +193,13 @@ static int64_t number_of(const pt_json_r *r)
     return (int64_t)round(r->number);
 }
 
-/* Adds the change of a counter since its last value; a counter begins at 0. series: the member of
- * "args"; it is the counter's name, or is appended to the event's. */
+/* Adds the change of a counter since its last value; a counter begins at 0. series: the key of the
+ * value in "args" (a string). The name of the counter is the key if kind is MARK_HEAP, the event's
+ * name if the key is "value", else "EVENT KEY". */
 static void put_change(chrome_marks *c, const trace_event *e, const pt_sample *of, mark_kind kind,
                        uint32_t series, int64_t value)
 {
-    const char *const event_name = name_of(c->t, e); /* until a text is added */
+    const char *const event_name = name_of(c->t, e); /* valid until a text is added */
     const char *const member = pt_builder_get_text(c->t->b, (pt_string_id){series});
     const pt_counter_kind counter =
         kind == MARK_HEAP ? PT_COUNTER_MEMORY : kind_of_counter(event_name);

@@ -8,7 +8,7 @@
  *   ph "B", "E"  a function begins and ends      "args": {"filename", "line"}, as py-spy writes
  *   ph "X"       both, with "dur": us
  *   ph "M"       name "process_name", "thread_name"; "args": {"name"}
- *   others: chrome_marks.c
+ *   other values of "ph": chrome_marks.c
  *
  * Specification: "Trace Event Format" of the Chromium project. The samples of an id and a process
  * are one profile. In a file with such samples, functions become marks. In any other file, each

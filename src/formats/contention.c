@@ -8,7 +8,7 @@
  *          100     10 @ 0xbccc97 0xc61202          cycles, contentions
  *   --- Memory map: ---
  *
- *   --- Stacks:                          the older form, with cycles only: thread N @ 0x...
+ *   --- Stacks:                          begins the older form, whose samples are CYCLES @ 0x...
  *
  * Rule: parseContention of google/pprof (profile/legacy_profile.go): contentions times the period;
  * cycles times the period, divided by the rate in cycles a nanosecond. Without a rate, cycles count

@@ -7,7 +7,7 @@
 #include "formats/plain.h"
 
 /* A key of pitot's own. It states that the last sample, of node (root), only marks the end of the
- * one before. */
+ * sample before it. */
 #define CPUPROFILE_END "pitotEndSample"
 
 /* The writer (cpuprofile_write.c). Errors as in pt_format.write. */
@@ -26,12 +26,12 @@ typedef struct {
     bool has_parent_id, is_root;
 } cpu_node;
 
-/* A profile as it is read: its nodes and samples, until all are there. */
+/* A profile that is being read: the nodes and samples read so far. */
 typedef struct {
     pt_json_r *json; /* of the members that are read now */
     pt_builder *builder;
     PT_VECTOR(cpu_node) node;
-    bool is_heap; /* hits are bytes; "samples" say which objects are alive, not when */
+    bool is_heap; /* hits are bytes; "samples" lists live objects without times */
     struct {
         struct {
             uint32_t parent;
@@ -42,7 +42,7 @@ typedef struct {
     PT_VECTOR(int64_t) sample;
     PT_VECTOR(int64_t) time; /* in 1/1000 us: differences, or timestamps */
     bool has_stamps;         /* time holds timestamps */
-    bool has_end; /* the last sample only marks the end of the one before, as pitot writes it */
+    bool has_end; /* CPUPROFILE_END: the last sample only marks the end of the sample before it */
     pt_json_scale scale;
     int64_t start;
     pt_index index;

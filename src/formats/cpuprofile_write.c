@@ -2,8 +2,8 @@
  *
  * A profile in the form that cpuprofile.c reads keeps its times. In any other profile, samples are
  * written one after the other, each with its weight as its duration; their order need not be that
- * of time. A last sample of (root), marked by a key of pitot's own, ends the one before it. Weights
- * that are not time become a microsecond each, which is reported.
+ * of time. A further sample of (root), marked by a key of pitot's own (CPUPROFILE_END), ends the
+ * last sample. Weights that are not time become a microsecond each, which is reported.
  */
 #include "formats/cpuprofile.h"
 

@@ -11,7 +11,7 @@
  *
  * Source: the page "DCPI profile format". The reader resolves its contradictions as follows:
  * - `version` and `tstart` have lines of their own, although the page's grammar lacks them. Both
- * are always written; a missing one is a fact.
+ *   are always written; the reader reports a missing line.
  * - `period` is listed as required and as optional: it is optional, and then unknown.
  * - `path` may occur several times.
  * - <number> is the number of counts. A granule is 4 bytes, an Alpha instruction, unless a line
@@ -132,7 +132,7 @@ typedef struct {
     pt_dcpi_header h;
     pt_error *error;
     uint32_t seen[REQUIRED_COUNT];
-    PT_VECTOR(pt_string_id) lines; /* until their image is known */
+    PT_VECTOR(pt_string_id) lines; /* header lines, kept until their image is known */
 } header_reading;
 
 static void report_required(const header_reading *s)

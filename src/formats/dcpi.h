@@ -97,17 +97,18 @@ typedef struct pt_dcpi_lines {
 void pt_dcpi_lines_init(pt_dcpi_lines *ret_lines, const pt_profile *p);
 void pt_dcpi_lines_done(pt_dcpi_lines *lines);
 
-/* Is the extra a line of a text's header? */
+/* Is the extra a header line of dcpicat's text (PT_DCPI_TEXT_LINE)? */
 bool pt_dcpi_is_of_text(const pt_profile *p, uint32_t extra);
 
-/* The rest of the image's header line with that keyword, from a binary or text header. NULL without
- * such a line, or if the header was of version 1. */
+/* The image's header line with that keyword, from a binary or text header: the whole line. NULL if
+ * the image has no such line, or has a header of version 1 or above. */
 const char *pt_dcpi_kept_line(const pt_dcpi_lines *lines, uint32_t mapping, const char *keyword);
 
-/* The number of the image's lines from a binary header. 0 if the image has no such header, or one
- * of a version with another form of samples. */
+/* The number of the image's lines from a binary header. 0 if the image has no binary header, or has
+ * one of version 1 or above, in which samples have another form. */
 uint32_t pt_dcpi_kept_lines(const pt_dcpi_lines *lines, uint32_t mapping);
-/* The number of the lines of such a version, which a new header replaces. */
+/* The number of the image's lines from a binary header of version 1 or above, which the writer
+ * replaces by a new header; 0 for other versions. */
 uint32_t pt_dcpi_later_lines(const pt_dcpi_lines *lines, uint32_t mapping);
 
 /* The writer of the binary format (dcpi_write.c). Errors as in pt_format.write. */

@@ -190,7 +190,7 @@ bool pt_dcpi_is_of_text(const pt_profile *p, uint32_t extra)
 
 #define SEVERAL (PT_NONE - 1) /* several mappings have these digits */
 
-/* The entry of of_digits for an image with these digits. */
+/* The entry of of_digits for an image with these digits; NULL if there is none. */
 static uint32_t *find_image(const pt_profile *p, const pt_index *index, uint32_t *of_digits,
                             const char *image)
 {
@@ -259,8 +259,8 @@ static bool is_later_version(const char *line)
     return pt_begins(line, "version pdb-") && strtoul(line + 12, NULL, 10) >= 1;
 }
 
-/* The lines of the mapping's binary header. *ret_is_later: they are of a version that is not
- * written. */
+/* The number of lines of the mapping's binary header. *ret_is_later: the header has a version that
+ * is not written. */
 static uint32_t count_lines(const pt_dcpi_lines *lines, uint32_t mapping, bool *ret_is_later)
 {
     const pt_profile *const p = lines->p;

@@ -130,8 +130,8 @@ static image_facts facts_of(const pt_dcpi_lines *lines, uint32_t mapping, uint32
     return facts;
 }
 
-/* Writes a new line if the profile's start, period or event differs from the kept line, as after a
- * merge. */
+/* Writes a new line in place of the kept line if the profile's start, period or event differs from
+ * it, as after a merge. Returns false, and writes nothing, if the kept line is right. */
 static bool put_changed_line(const pt_profile *p, const image_facts *facts, uint32_t event,
                              const char *line, pt_buf *buf)
 {
@@ -207,7 +207,7 @@ static void put_other_lines(const pt_dcpi_lines *lines, uint32_t mapping, pt_buf
     }
 }
 
-/* Writes the kept line of that keyword, or else the given line. */
+/* Writes the kept header line with that keyword; if there is none, the line `otherwise`. */
 static void put_line_or(const pt_dcpi_lines *lines, uint32_t mapping, const char *keyword,
                         const char *otherwise, pt_buf *buf)
 {
@@ -329,7 +329,8 @@ static pt_status write_file(writing *w, uint32_t mapping, uint32_t column, const
     return pt_out_flush(out, reterr);
 }
 
-/* Does the mapping have a file? An empty profile has one, too. */
+/* Does the mapping get a file? Of a profile without samples, the first mapping gets an empty
+ * file. */
 static bool is_written(const writing *w, uint32_t mapping)
 {
     return w->counts.first[mapping + 1] > w->counts.first[mapping] ||

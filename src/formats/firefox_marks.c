@@ -32,9 +32,9 @@ typedef struct {
 
 /* A marker of the file that becomes a mark. */
 typedef struct {
-    int64_t start, length; /* start: NULL_CELL = it belongs to another marker */
+    int64_t start, length; /* start: NULL_CELL = not a mark, but the end of an earlier marker */
     int64_t data;          /* offset of its data; for a load, of the data at its end */
-    uint32_t before;       /* an earlier open marker of the same name; PT_NONE = none */
+    uint32_t before;       /* the earlier open marker of the same slot; PT_NONE = none */
 } pending;
 
 /* A name or a load, and its latest open marker. */
@@ -214,8 +214,8 @@ static void pair_marker(pairing *p, int64_t row)
     if (begins) open_mark(p, slot_of(p, is_load ? d.load : name, is_load));
 }
 
-/* Ends the markers without an end at the last time of their thread; an open load keeps the length
- * that it has. */
+/* Ends the open markers at the last time of their thread. A load without an end keeps the length of
+ * its first marker. */
 static void close_rest(pairing *p)
 {
     for (size_t i = 0; i < p->slot.count; i++) {

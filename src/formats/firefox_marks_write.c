@@ -55,7 +55,8 @@ static bool has_data(const fx_writer *w, uint32_t set)
     return false;
 }
 
-/* Writes the labels "data.KEY", and the stack below the mark's own frame. */
+/* Writes a mark's data: its labels "data.KEY", both ends of a load, and as "cause" its stack
+ * without the innermost frame, which is the mark's name. */
 static void put_data(fx_writer *w, const moment *m)
 {
     const pt_label_sets *const sets = w->p->labels;

@@ -38,8 +38,8 @@ static uint64_t begin_of(const sequences *s, uint32_t id)
     return id == 0 ? 0 : s->end.items[id - 1];
 }
 
-/* Interns the sequence from `begin` to the end of the pool; removes it from the pool if it is
- * known. Returns its id. */
+/* Interns the sequence from `begin` to the end of the pool and returns its id. An equal earlier
+ * sequence is used instead, and the end of the pool is removed. */
 static uint32_t intern_tail(sequences *s, size_t begin)
 {
     const size_t bytes = (s->pool.count - begin) * sizeof *s->pool.items;
@@ -172,7 +172,7 @@ static const char *leaf_name(const writer *w, uint32_t row)
     return name_text(w, w->place.pool.items[w->place.end.items[place] - 1]);
 }
 
-/* Would a reader take the last word of every line's names for a count? */
+/* Do the names of every line end in a number? A reader would then take the number for a count. */
 static bool looks_like_two(const writer *w)
 {
     for (uint32_t row = 0; row < w->row.end.count; row++) {

@@ -77,11 +77,11 @@ typedef struct pt_read_stack {
 typedef struct pt_read_hooks {
     pt_diag *diag;
     void *context;
-    /* Announces that the reader needs no input before this offset any more. Its bytes are undefined
-     * from then on (zeros where memory was released). */
+    /* Announces that the reader needs no input before this offset any more. The bytes before the
+     * offset are undefined from then on (zeros where memory was released). */
     void (*discard)(void *context, uint64_t upto);
     /* Reports that the reader has come to this offset, about each thousand records. Readers that
-     * call discard do not call it, nor do those that take a file in one step. */
+     * call discard do not call reach, nor do readers that take a file in one step. */
     void (*reach)(void *context, uint64_t offset);
     /* Unwinds a copied stack (perf.data). Writes at most cap return addresses of the callers,
      * innermost first, without the pc, and returns their number. 0 = the code's image is missing,
@@ -90,8 +90,8 @@ typedef struct pt_read_hooks {
                      pt_stack_end *ret_end);
     uint64_t inflated_bytes; /* limit for compressed records; 0 = 8 GiB */
     uint32_t word_bytes; /* word size of the executable, for formats that lack it; 0 = unknown */
-    /* Also read what google/pprof ignores in the text of a profile: names in comments (Go,
-     * debug=1), names and labels of threads, pitot's facts about its own recordings
+    /* Also read the parts of a profile that google/pprof ignores: names in comments of text
+     * profiles (Go, debug=1), names and labels of threads, pitot's facts about its own recordings
      * (pprof_facts.c). */
     bool annotate;
     /* Keep histograms as bins only, without samples, and permit several locations with the same
@@ -176,7 +176,7 @@ pt_status pt_format_probe(const pt_probe_input *input, const pt_format **ret_for
  * nothing is lost. */
 void pt_format_losses(const pt_profile *profile, const pt_format *format, pt_diag *ret_losses);
 
-/* For writers of formats without names: has the profile an address, or no frames at all? If it has
- * frames without any address, returns false, and *reterr is PT_ERR_UNSUPPORTED and names formats
+/* For writers of formats without names. Returns true if a frame of the profile has an address, or
+ * if the profile has no frames. Else *reterr is PT_ERR_UNSUPPORTED, whose message lists formats
  * that hold names. */
 bool pt_has_addresses(const pt_profile *profile, pt_error *reterr);

@@ -1,4 +1,4 @@
-/* ghc.c: reads the time and allocation profiles of Haskell programs that GHC compiled for it.
+/* ghc.c: reads the time and allocation profiles of Haskell programs that GHC compiled with -prof.
  *
  *   total time  =        0.66 secs   (664 ticks @ 1000 us, 1 processor)            +RTS -p, -P, -pa
  *   total alloc = 647,751,824 bytes  (excludes profiling overheads)
@@ -40,13 +40,13 @@ typedef struct {
     pt_builder *b;
     pt_plain_tree calls;
     int64_t tick_ns, total_ticks, total_alloc;
-    bool has_shares; /* values are shares of the totals */
+    bool has_shares; /* values are tenths of a percent of the totals */
     uint64_t odd, first_odd;
-    /* of the text */
+    /* Used for the text. */
     size_t module_at, source_at, number_at; /* columns, in characters; source_at 0 = none */
     bool has_ticks;
     PT_VECTOR(uint32_t) open; /* nodes by depth */
-    /* of JSON */
+    /* Used for JSON. */
     PT_VECTOR(cost_centre) centre;
     pt_index index;
     PT_VECTOR(ghc_row) row;
@@ -122,8 +122,8 @@ static void read_totals(ghc_reader *g, pt_span line)
     }
 }
 
-/* Reads the head of the tree's table. Returns false for another line; the head of the other table
- * lacks "entries". */
+/* Reads the head of the tree's table. Returns false for any other line. The head of the flat table,
+ * which comes first in the file, lacks the column "entries". */
 static bool read_head(ghc_reader *g, pt_span line)
 {
     if (!pt_span_begins(line, "COST CENTRE") || find_text(line, "entries") == 0) return false;
@@ -171,8 +171,8 @@ static bool read_values(ghc_reader *g, pt_span rest, int64_t values[static VALUE
     return true;
 }
 
-/* Reads a row of the tree; the number of blanks before its name is that of its callers. Returns
- * false for another line. */
+/* Reads a row of the tree. The number of blanks before its name is its depth, the number of its
+ * callers. Returns false for another line. */
 static bool read_row(ghc_reader *g, pt_span line)
 {
     size_t depth = 0;

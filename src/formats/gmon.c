@@ -132,7 +132,8 @@ static void add_sample(pt_gmon_reading *s, uint64_t address, uint64_t count)
                    values);
 }
 
-/* Skips up to `most` empty bins, which are the majority in large programs. Returns their number. */
+/* Skips empty bins in groups of four, at most `most` bins: in large programs nearly all are empty.
+ * Returns the number of skipped bins. */
 static uint64_t skip_empty(pt_reader *r, uint64_t most)
 {
     uint64_t count = 0, several;
@@ -157,7 +158,8 @@ void pt_gmon_add_bins(pt_gmon_reading *s, pt_reader *r, const pt_gmon_histogram 
                       uint64_t present)
 {
     const uint64_t units = (h->high - h->low) / PT_GMON_UNIT_BYTES;
-    /* Several bins may then share an edge, and only the complete list identifies each. */
+    /* In a crowded histogram several bins have the same edges. So a bin is identified only by its
+     * place in the complete list, and empty bins get rows, too. */
     const bool crowded = units < h->bin_count;
     const double scale =
         (double)units * PT_GMON_UNIT_BYTES / (double)(h->bin_count | !h->bin_count);
@@ -284,8 +286,8 @@ static pt_reader records_of(const uint8_t *data, size_t size, const variant *v, 
     return r;
 }
 
-/* The number of bytes that are plausible records in this variant; all of them: size. A text range
- * above the usual address spaces, or an implausible dimension name, ends it. */
+/* The number of bytes, from the file's start, that are plausible records in this variant; `size` if
+ * all are. An invalid record, or a dimension with unprintable bytes, ends them. */
 static uint64_t plausible_bytes(const uint8_t *data, size_t size, const variant *v)
 {
     pt_reader r = records_of(data, size, v, NULL);
@@ -360,7 +362,7 @@ static void set_first_error(pt_error *error, uint64_t offset, const char *text)
     error->offset = (int64_t)offset;
 }
 
-/* Removes ranges that overlap an earlier one: two ranges must be equal or disjoint. */
+/* Marks each range that overlaps an earlier range as bad: two ranges must be equal or disjoint. */
 static void check_ranges(histograms *all, pt_error *error)
 {
     PT_FREE uint32_t *order = pt_alloc_numbers(all->ranges.count);

@@ -18,7 +18,8 @@
 #define PT_GMON_BSD_BINS_MIN    8
 #define PT_GMON_BIN_MAX         65535
 #define PT_GMON_UNIT_BYTES      2 /* bin edges are multiples of this from low */
-/* A count that exceeds its field has further records. A file has at most so many. */
+/* A count that exceeds its field is written as several records. This is the limit of the additional
+ * records of a file with so many counts. */
 #define PT_GMON_FURTHER(counts) (16384 + 256 * (uint64_t)(counts))
 
 typedef struct pt_gmon_histogram {
@@ -52,7 +53,8 @@ typedef struct pt_gmon_reading {
 void pt_gmon_begin(pt_gmon_reading *s, pt_builder *b, const pt_read_hooks *hooks,
                    const char *format, const pt_gmon_histogram *first, unsigned word_bytes,
                    bool big_endian);
-/* Reads the bins in r, of which `present` exist. */
+/* Adds the histogram's bins, and their samples. r: a reader at the bins, which has `present` of
+ * them. */
 void pt_gmon_add_bins(pt_gmon_reading *s, pt_reader *r, const pt_gmon_histogram *h,
                       uint64_t present);
 /* Adds an arc to the builder and counts it for the plan. */

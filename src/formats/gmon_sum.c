@@ -33,7 +33,7 @@ typedef struct {
     pt_index histogram_index;
     pairs arcs, blocks;
     uint64_t bins_claimed; /* bins of a merged profile's histograms */
-    uint64_t further;      /* records that may be added for sums that exceed their field */
+    uint64_t further;      /* records that may still be added for sums that exceed their field */
     unsigned word_bytes;
     bool big_endian;
     pt_buf *out;
@@ -221,7 +221,7 @@ static void put_number(const sum *s, uint64_t value, unsigned bytes)
         pt_put_le(s->out, value, bytes);
 }
 
-/* Takes at most `most` from *left. */
+/* Subtracts up to `most` from *left, and returns the subtracted number. */
 static uint64_t part_of(uint64_t *left, uint64_t most)
 {
     const uint64_t part = *left < most ? *left : most;

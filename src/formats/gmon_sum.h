@@ -9,8 +9,8 @@
  * or arc follow, which readers add up.
  *
  * bsd: write 4.4BSD's layout, which has a single histogram; a sum that exceeds its field is clipped
- * to the limit and counted in diag (may be NULL). PT_ERR_UNSUPPORTED if the profiles differ in what
- * they count or how, or if the layout cannot hold the sum. */
+ * to the limit and counted in diag (may be NULL). PT_ERR_UNSUPPORTED if the histograms of the
+ * profiles do not fit together (unit, rate, ranges), or if the layout cannot hold the sum. */
 pt_status pt_gmon_sum(const pt_profile *const *profiles, size_t count, bool bsd, pt_buf *out,
                       pt_diag *diag, pt_error *reterr);
 

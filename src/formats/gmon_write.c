@@ -29,9 +29,10 @@
 #define FIXED_BELOW     ((uint64_t)1 << 32)
 #define TIMELESS_HZ     1000 /* for times without a known clock */
 
-/* A histogram goes on over a gap of bins without samples, so that there are few histograms. The
- * longest gap is the shorter, the more empty bins there would be, so that few counts do not become
- * a large file: these take at most EMPTY_BYTES, or EMPTY_FACTOR times the bytes of the counts. */
+/* A histogram may contain gaps, which are runs of empty bins, so that there are few histograms. The
+ * limit of a gap, in bins, begins at GAP_MAX and is halved until all empty bins together take at
+ * most EMPTY_BYTES plus EMPTY_FACTOR times the bytes of the counts, so that few counts do not
+ * become a large file. It is at least GAP_LEAST. */
 enum { GAP_MAX = 1024, GAP_LEAST = 32, EMPTY_FACTOR = 16, EMPTY_BYTES = 4 << 20 };
 
 /* Bytes that are 0, before byte `at` of the buffer. */
@@ -47,7 +48,7 @@ typedef struct {
     bool big_endian;
     pt_buf buf; /* the file without the empty runs */
     PT_VECTOR(empty_run) empty;
-    uint64_t further; /* records that may be added for counts that exceed their field */
+    uint64_t further; /* records that may still be added for counts that exceed their field */
     /* The unit of the counts. */
     uint32_t event;
     uint32_t rate;
@@ -68,8 +69,8 @@ static void put_word(writing *w, uint64_t value)
     put_number(w, value, w->word_bytes);
 }
 
-/* Appends bins without samples. Of many, only the number is kept until the file is written: few
- * counts can be far apart. */
+/* Appends bins without samples. A long run, as between two counts that are far apart, takes no
+ * memory: only its length is kept until the file is written. */
 static void put_empty_bins(writing *w, uint64_t count)
 {
     enum { MANY = 512 };
@@ -80,7 +81,8 @@ static void put_empty_bins(writing *w, uint64_t count)
         PT_PUSH(w->empty, (empty_run){.at = w->buf.size, .bytes = bytes});
 }
 
-/* Puts bin i of a histogram. *next: the bins of it that are there. */
+/* Appends bin i of a histogram, and the empty bins before it. *next: the number of bins that the
+ * histogram has so far. */
 static void put_bin(writing *w, uint64_t *next, uint64_t i, uint64_t count)
 {
     put_empty_bins(w, i - *next);
@@ -114,7 +116,7 @@ static void put_whole(const writing *w, pt_out *out)
     pt_out_put(out, w->buf.data + from, w->buf.size - from);
 }
 
-/* Sends what was written, unless its writing failed, and frees it. */
+/* Sends the file to the output, unless status is an error, and frees the buffers. */
 static pt_status end_writing(writing *w, pt_status status, const pt_output *output,
                              pt_error *reterr)
 {
@@ -289,8 +291,9 @@ static bool is_of_program(const pt_profile *p, uint32_t mapping)
     return mapping == 0 || (row[mapping].file == row[0].file && row[0].file != 0);
 }
 
-/* The link-time address. If the image was never read, an address below 4 GiB counts as link-time,
- * since other programs are loaded far above. */
+/* The link-time address of a location. If the image was never read, a program that is mapped below
+ * 4 GiB counts as mapped at its link-time address, since all others are loaded far above. Returns
+ * false for a location outside the program, or with an address that the file cannot hold. */
 static bool linked_address(const writing *w, uint32_t location, uint64_t *ret)
 {
     const pt_profile *const p = w->p;
@@ -389,7 +392,7 @@ static void put_stretch(writing *w, const leaf_count *items, size_t n)
     pt_diag_add(w->options->diag, left, "samples left out at addresses with too many for the file");
 }
 
-/* May the count continue the histogram of the one before? */
+/* May `count` be in the same histogram as the count before it? */
 static bool is_near(const leaf_count *before, const leaf_count *count, uint64_t gap)
 {
     return before->count <= PT_GMON_BIN_MAX && count->count <= PT_GMON_BIN_MAX &&
@@ -529,7 +532,8 @@ static pt_status put_bsd(writing *w, const leaf_counts *c, pt_error *reterr)
     return PT_OK;
 }
 
-/* Does the written event imply this event: the ticks, or their time? */
+/* Can a reader compute event e from the written event? This holds if e is the number of the written
+ * ticks, or their time. */
 static bool is_same_event(const writing *w, uint32_t e)
 {
     const pt_profile *const p = w->p;
@@ -542,7 +546,8 @@ static bool is_same_event(const writing *w, uint32_t e)
     return fabs((double)pt_profile_total(p, e) - expected) <= 0.01 * expected;
 }
 
-/* Reports data that the file cannot hold, although a capability covers it in pt_format_losses. */
+/* Reports the losses that pt_format_losses does not find, since gmon has the capability for the
+ * kind of data, but not for all of the data. */
 static void report_left_out(const writing *w)
 {
     const pt_profile *const p = w->p;

@@ -40,7 +40,8 @@ static uint64_t read_number(const char **at)
     return value;
 }
 
-/* Parses "NAME: 3 17-20". *left: the number of records that may still occur; each occurs at most
+/* Parses "NAME: 3 17-20": the numbers of records, from 1, whose stacks ended for this reason.
+ * *left: the number of records that lines may still list, since each record is listed at most
  * once. */
 static void take_ends(char *text, pt_gperf_notes *notes, uint64_t *left)
 {
@@ -96,7 +97,8 @@ void pt_gperf_notes_done(pt_gperf_notes *notes)
 
 /* ---- writing ---- */
 
-/* Appends the next piece of lines, which may be empty. */
+/* Appends the text that `runs` has ready, possibly none, after one more record. record: its number,
+ * from 1; 0 = there are no more records. */
 static void put_piece(pt_buf *to, pt_gperf_ends *runs, uint64_t record)
 {
     enum { PIECE_BYTES = 128 };

@@ -8,9 +8,9 @@
 #include "model/profile.h"
 #include "wire/gperftools.h"
 
-/* The stack ends of the records, which are numbered from 0. end is NULL if the file has none. */
+/* The stack ends of the records. end is NULL if the file states none. */
 typedef struct {
-    uint8_t *end; /* pt_stack_end of each record */
+    uint8_t *end; /* pt_stack_end of each record, in their order */
     uint64_t count;
 } pt_gperf_notes;
 

@@ -143,8 +143,8 @@ typedef struct {
     unsigned count;
 } signal_frames;
 
-/* The index of the record's second frame after the removal of the frames found so far: frame 1, or
- * the one after each removed frame. */
+/* The index of the record's second frame if the frames found so far are not counted: frame 1 plus
+ * the number of such frames that begin there. */
 static uint64_t second_frame(const pt_reader *r, const record *rec, const signal_frames *s)
 {
     uint64_t at = 1;
@@ -183,8 +183,8 @@ static vote vote_on_second(pt_reader records, const signal_frames *s)
     return v;
 }
 
-/* Finds addresses that are second in 31 of 32 records, rounded as in google/pprof. The weight of
- * the vote alone excludes most candidates without a count. */
+/* Finds addresses that are second in 31 of 32 records, rounded as in google/pprof. Most candidates
+ * are excluded by the weight of the vote, without another pass over the records. */
 static void find_signal_frames(pt_reader records, survey *s, vote v)
 {
     const uint64_t few = s->records / 32;
@@ -215,7 +215,8 @@ static inline __attribute__((always_inline)) void fetch_ahead(const pt_reader *r
 static survey survey_records(pt_reader *r)
 {
     survey s = {0};
-    /* A copy walks ahead. Its failures are ignored: the second pass fails in the same place. */
+    /* A copy of the reader makes the first pass. Its failures are ignored, since the second pass
+     * fails in the same place. */
     pt_reader ahead = *r;
     ahead.error = NULL;
     ahead.parent = NULL;
@@ -463,8 +464,8 @@ typedef struct {
     const signal_frames *signal;
     int64_t period_ns;
     uint64_t zero_leaf, empty, saturated, stripped;
-    /* Stacks decoded before the first of them is interned, so that its slot of the index is in the
-     * cache by then. */
+    /* Stacks that are decoded but not interned yet. The slot of the first in the index is
+     * prefetched meanwhile. */
     struct ahead_stack {
         size_t depth;
         uint64_t hash;
@@ -472,7 +473,7 @@ typedef struct {
         int64_t values[2];
     } ahead[AHEAD_MAX];
     size_t ahead_count;
-    PT_VECTOR(uint32_t) frame; /* their frames, one after the other */
+    PT_VECTOR(uint32_t) frame; /* frames of the stacks in `ahead`, one after the other */
 } reading;
 
 static void commit_ahead(reading *s)
@@ -489,7 +490,8 @@ static void commit_ahead(reading *s)
     s->ahead_count = s->frame.count = 0;
 }
 
-/* Sets the values, samples and their time, clipped to 63 bits. */
+/* Sets the two values of a record: the number of samples, and their time in ns. Both are clipped to
+ * 63 bits. */
 static void put_values(reading *s, uint64_t count, int64_t *values)
 {
     values[0] = (int64_t)count;

@@ -44,10 +44,10 @@ enum {
 
 typedef enum { TABLE_NONE, TABLE_FLAT, TABLE_GRAPH, TABLE_AFTER_GRAPH } table;
 
-/* A function's figures in the flat profile, or in the graph's entries. */
+/* A function's figures, in the flat profile or in the entries of the call graph. */
 typedef struct {
-    bool is_there;
-    int64_t self; /* in 1/ONE of the dimension */
+    bool is_there; /* the table has the function */
+    int64_t self;  /* in 1/ONE of the dimension */
     int64_t calls;
 } figures;
 
@@ -78,7 +78,7 @@ typedef struct {
     bool has_here, in_entry, is_cycle;
     table table;
     pt_span dimension;
-    double each; /* weight of a sample in the dimension; 0 = unknown */
+    double each; /* value of one sample, such as 0.01 seconds; 0 = unknown */
     bool has_table;
     uint64_t line_number, bad_lines, first_bad, differing, never_called;
 } gprof_reader;
@@ -531,7 +531,7 @@ static void put_calls(gprof_reader *g, const value_plan *plan)
     int64_t values[3];
     for (size_t i = 0; i < g->call.count; i++) {
         const call_row *const call = &g->call.items[i];
-        set_values(plan, call->cost, 0, values); /* the part of its callees is unknown */
+        set_values(plan, call->cost, 0, values); /* the time includes that of the callee's calls */
         pt_builder_arc(g->b, (pt_location_id){call->from.location},
                        (pt_location_id){call->to.location}, (uint64_t)call->calls, values);
     }

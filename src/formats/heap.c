@@ -21,7 +21,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Parses "N: N [N: N]" with blanks in the writers' places. */
+/* Parses "N: N [N: N]", in which blanks may stand where writers put them. */
 bool pt_heap_parse_figures(pt_span *s, bool may_sign, pt_heap_figures *ret)
 {
     pt_span_skip_blanks(s);
@@ -81,7 +81,7 @@ static bool parse_header(pt_span line, pt_heap_kind *ret)
     pt_span_skip_blanks(&line);
     if (!pt_span_skip(&line, "@")) return false;
     pt_span_skip_blanks(&line);
-    /* Growth and fragmentation have a single pair that counts, as in google/pprof. */
+    /* In profiles of growth and fragmentation only the first pair is used, as in google/pprof. */
     ret->has_alloc = pt_heap_has_allocated(&f) && pt_span_begins(line, "heap");
     return parse_kind(line, ret);
 }
@@ -111,7 +111,7 @@ void pt_heap_describe(pt_heap_reading *r)
     r->thread_key = pt_builder_text(r->l.b, "thread").v;
 }
 
-/* The factor of figures with this average size. */
+/* The factor that scales sampled figures: see the head of this file. 1 if nothing is scaled. */
 static double factor_of(const pt_heap_kind *h, int64_t count, int64_t bytes)
 {
     if (!h->sampled || count == 0 || bytes == 0 || h->period <= 1) return 1;
@@ -119,7 +119,7 @@ static double factor_of(const pt_heap_kind *h, int64_t count, int64_t bytes)
     return 1 / (1 - exp(-average / (double)h->period));
 }
 
-/* Scales both figures of a pair. A sampled pair without bytes becomes 0. */
+/* Scales the count and the bytes of a pair into ret[2]. A sampled pair without bytes becomes 0. */
 static void scale_pair(const pt_heap_reading *r, int64_t count, int64_t bytes, int64_t *ret)
 {
     ret[0] = count;
@@ -274,7 +274,8 @@ static pt_status heap_write(const pt_profile *p, const pt_output *output,
         const pt_heap_figures f = figures_of(p, inuse, alloc, i);
         pt_heap_add_figures(&total, &f);
     }
-    /* A reader looks for allocations only if the sums differ. */
+    /* Readers take the profile to have allocations only if these totals differ from those in
+     * use. */
     if (alloc.count != PT_NONE && !pt_heap_has_allocated(&total)) total.alloc_count = INT64_MAX;
     pt_out_text(out, "heap profile: ");
     put_figures(out, &total);

@@ -13,9 +13,10 @@
  *     <tagged-backtrace ref="7"/></row>
  *
  * There is no specification; the form is the one that readers of such files expect. An element with
- * a ref stands for the one with this id, anywhere before. Frames are innermost first. A row with a
- * backtrace is a sample; those without are dropped. Of XML (1.0) elements, attributes, texts, the
- * five entities and character references are understood; all else is skipped. */
+ * a ref stands for the earlier element with this id, at any distance. Frames are innermost first. A
+ * row with a backtrace is a sample; rows without a backtrace are dropped. The reader understands
+ * these parts of XML 1.0: elements, attributes, texts, the five entities and character references.
+ * Other parts are skipped. */
 #include <stdlib.h>
 
 #include "base/hash.h"
@@ -153,7 +154,7 @@ static bool read_entity(pt_span s, uint32_t *ret_char, size_t *ret_bytes)
     return true;
 }
 
-/* Interns a text without its entities. */
+/* Interns a text, with the character in place of each entity. */
 static uint32_t intern_text(instruments_reader *x, pt_span s)
 {
     if (s.size == 0 || memchr(s.at, '&', s.size) == NULL)
@@ -269,7 +270,7 @@ static void apply_element(instruments_reader *x, const known_element *e)
     }
 }
 
-/* A name such as "Main Thread 0x1a2b (App, pid: 7)". */
+/* The name in a thread's text "Main Thread 0x1a2b (App, pid: 7)": the part before the number. */
 static pt_span thread_name(pt_span text)
 {
     for (size_t i = 0; i < text.size; i++) {

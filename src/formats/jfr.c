@@ -88,8 +88,8 @@ static int event_of(const char *name)
 
 /* ---- The reading ---- */
 
-/* The use of a constant, which the file's types do not state. The first use decides; a later use as
- * something else counts as a missing constant. */
+/* The kind of object that the reader made of a constant. The first use of the constant decides; a
+ * later use as another kind counts as a missing constant. */
 typedef enum { USE_NONE, USE_SYMBOL, USE_CLASS, USE_FUNCTION, USE_STACK, USE_THREAD } constant_use;
 
 typedef struct {
@@ -124,7 +124,7 @@ typedef struct {
     uint64_t unknown_threads; /* samples of unknown threads; OpenJDK leaves out some threads that
                                * have ended */
     uint64_t damaged_constants, damaged_chunks;
-    pt_error damage; /* of one of them */
+    pt_error damage; /* the error of a damaged chunk or constant */
 } jfr_reader;
 
 static uint64_t hash_of(uint32_t type, uint64_t key)
@@ -564,7 +564,7 @@ static void put_items(jfr_reader *j, pt_diag *diag)
             "samples of allocations dropped: other events hold the same allocations in full");
         found[EVENT_SAMPLED] = 0;
     }
-    if (j->item.count == 0) found[EVENT_CPU] = 1; /* a profile has an event */
+    if (j->item.count == 0) found[EVENT_CPU] = 1; /* a profile has at least one event */
     for (event_group g = EVENT_CPU; g < GROUPS; g++)
         if (found[g] > 0) column[g] = add_columns(j->b, g);
     int64_t values[2 * GROUPS] = {0};

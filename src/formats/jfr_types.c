@@ -73,7 +73,7 @@ static void put_character(pt_buf *to, uint32_t character)
     pt_put(to, bytes, pt_utf8_encode(character, bytes));
 }
 
-/* Reads units of UTF-16. */
+/* Appends a text of `count` units of UTF-16, as UTF-8. */
 static void put_units(const jfr_types *t, pt_reader *r, uint64_t count, pt_buf *to)
 {
     uint32_t high = 0;
@@ -204,7 +204,8 @@ static uint32_t add_type(jfr_types *t, const attributes *a)
                                     .field_first = t->field.count});
 }
 
-/* type: row of the class around the element; PT_NONE = none. */
+/* Reads an element and the elements in it. type: row of the class that contains the element;
+ * PT_NONE = none. */
 /* NOLINTNEXTLINE(misc-no-recursion): limited by depth */
 static void read_element(metadata *m, pt_reader *r, uint32_t type, unsigned depth)
 {

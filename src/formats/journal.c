@@ -1,9 +1,9 @@
 /* journal.c: reads the crash journal of libprofiler.so.0; wire/journal.h draws its layout.
  *
  * The writer may have been killed at any instruction, or may still run. Only committed data is
- * read: areas up to the first without a magic, records up to used_bytes. These are a complete
- * profile and no damage. Damage is data that the writer never leaves: sizes that do not fit,
- * records without frames.
+ * read: areas up to the first area without a magic, and in each area the records up to used_bytes.
+ * The committed data is a complete profile, so missing data behind it is no damage. Damage is data
+ * that the writer never leaves: sizes that do not fit, records without frames.
  *
  * Addresses above the leaf are return addresses. They are unchanged and marked
  * PT_LOCATION_RETURN_ADDR.
@@ -41,7 +41,7 @@ static void read_header(pt_reader *r, pt_journal_facts *f, uint32_t *ret_header_
     f->cpu_before_ns = pt_read_u64(r);
     f->cpu_used_ns = pt_read_u64(r);
     f->cpu_own_ns = pt_read_u64(r);
-    f->dropped = pt_read_u64(r); /* dropped by the folder */
+    f->dropped = pt_read_u64(r); /* fold_dropped; ring_dropped is added below */
     f->threads_seen = pt_read_u64(r);
     f->threads_unsampled = pt_read_u64(r);
     f->ticks = pt_read_u64(r);
@@ -157,7 +157,7 @@ void pt_journal_add_stack(pt_journal_reading *g, pt_journal_facts *f, uint64_t w
         f->impossible++;
         return;
     }
-    bool has_native = false; /* frames of an interpreter may come before the innermost pc */
+    bool has_native = false; /* a pc was added; interpreters' frames may come before the first pc */
     g->frame.count = 0;
     PT_GROW(g->frame, g->pc.count);
     for (size_t i = 0; i < g->pc.count; i++) {
@@ -397,8 +397,8 @@ static bool is_brief_at(const uint8_t *bytes, size_t size, size_t at)
     return magic == PT_JOURNAL_BRIEF_MAGIC;
 }
 
-/* A truncated record contains the beginning of the next one; then the search continues at that
- * beginning. */
+/* A record is whole if another record, or the end of the file, follows it. A record that was cut
+ * short is left out: the search continues in its bytes, at the beginning of the next record. */
 void pt_journal_each_brief(const uint8_t *bytes, size_t size,
                            void (*use)(const pt_journal_brief *brief, void *arg), void *arg)
 {
@@ -449,7 +449,7 @@ static void fill_provenance(pt_builder *b, const pt_journal_facts *f)
     p->true_hz = 1e9 / (double)f->period_ns;
     p->cpu_seen_ns = pt_saturating_product(f->weight, f->period_ns);
     p->cpu_used_ns = pt_saturating_product(f->cpu_used_ns, 1);
-    /* The value is from shortly before the end if the process was killed. */
+    /* A process that was killed wrote its CPU time some time before its last samples. */
     if (f->end == PT_JOURNAL_RUNNING && p->cpu_used_ns < p->cpu_seen_ns)
         p->cpu_used_ns = p->cpu_seen_ns;
 }

@@ -14,8 +14,8 @@
 #include "model/builder.h"
 #include "wire/journal.h"
 
-/* Parts of the weight of a journal: stacks with frames of a language, and those among them whose
- * frames may be in a wrong order among the native ones. */
+/* Parts of the weight of a journal. all: stacks with frames of a language. uncertain: the stacks
+ * among them in which the language's frames may be at wrong places between the native frames. */
 typedef struct {
     uint64_t all, uncertain;
 } pt_journal_frames;
@@ -30,15 +30,16 @@ typedef struct pt_journal_facts {
     int64_t start_realtime_ns;
     uint64_t start_monotonic_ns, last_monotonic_ns;
     uint64_t cpu_before_ns, cpu_used_ns, cpu_own_ns;
-    uint64_t own_ns;        /* the library's own CPU time within the three fields above, as far as
-                             * it is known */
-    uint64_t own_copied_ns; /* own time for copied stacks; known after their walk */
+    uint64_t own_ns;        /* CPU time of the library itself, as far as it is known; part of the
+                             * sum of the three fields above */
+    uint64_t own_copied_ns; /* CPU time of the library itself in samples with copied stacks; known
+                             * after the stacks are unwound */
     uint64_t threads_seen, threads_unsampled;
     uint64_t ticks;    /* signals received */
     uint64_t weight;   /* periods that the ticks stand for, without dropped and filtered ones */
     uint64_t complete; /* part of weight: stacks that reached the thread's start */
     uint64_t
-        unchecked; /* part of weight: stacks that reached it through unchecked frame pointers */
+        unchecked; /* part of weight: stacks that reached the start by unchecked frame pointers */
     uint64_t truncated; /* part of weight: stacks that were longer than the kept part */
     uint64_t kernel;    /* part of weight: in the kernel, not sampled */
     pt_journal_frames frames[PT_JOURNAL_LANGUAGES]; /* parts of weight */
@@ -49,7 +50,7 @@ typedef struct pt_journal_facts {
     char command[PT_JOURNAL_COMMAND_BYTES + 1]; /* arguments, separated by spaces */
 } pt_journal_facts;
 
-/* Limits for the figures that a recording's processes claim. */
+/* Facts of a recording that limit the figures of its journals. */
 typedef struct pt_journal_bounds {
     uint64_t duration_ns; /* of the recording; 0 = unknown: every figure is possible */
     uint32_t cpus;

@@ -6,9 +6,11 @@
 #include "base/saturate.h"
 #include "formats/journal.h"
 
-/* A journal's figures are read one after the other, and a tick may come late. */
+/* Figures of a process may exceed its lifetime by this much: the process reads its clocks one after
+ * the other, and a tick may come late. */
 #define LATE_NS UINT64_C(200000000)
-/* Where timers are slower than the requested rate, a period is a tick of the kernel. */
+/* A period is longer than requested where timers run only at ticks of the kernel; no kernel has
+ * longer ticks. */
 #define SLOWEST_PERIOD_NS UINT64_C(20000000)
 
 static uint64_t cpu_time_of(uint64_t lifetime_ns, const pt_journal_bounds *b)
@@ -35,9 +37,9 @@ bool pt_journal_is_possible(const pt_journal_facts *f, const pt_journal_bounds *
            f->own_ns <= pt_saturating_count(used_ns, LATE_NS) && has_possible_period(f, b);
 }
 
-/* The largest plausible weight. A thread that ends within its first period has a sample by
- * chance, with a probability of its part of the period, so the sum varies like that of
- * independent events. */
+/* A thread that ends within its first period has a sample with a probability equal to the part of
+ * the period that it ran. So the weight of many short threads varies like a sum of independent
+ * events, and the limit is 6 standard deviations above the CPU time. */
 uint64_t pt_journal_most_weight(const pt_journal_facts *f, const pt_journal_bounds *b)
 {
     enum { DEVIATIONS = 6, FEW = 4 };

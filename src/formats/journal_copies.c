@@ -7,8 +7,8 @@
 #include "base/hash.h"
 #include "base/saturate.h"
 
-/* The list of mappings for unwinding is made anew when the epoch changes. This is the limit of
- * entries in all lists together. */
+/* The list of mappings for unwinding is made anew for each sample whose epoch differs from the
+ * previous sample's. This is the limit of mappings examined for all lists of a journal. */
 #define LISTED_MAX (UINT64_C(1) << 22)
 
 static const char *keep_text(pt_journal_reading *g, uint32_t string)
@@ -24,9 +24,9 @@ static const char *keep_text(pt_journal_reading *g, uint32_t string)
     return kept.text;
 }
 
-/* Lists the epoch's mappings in g->module by ascending address. If two overlap, as in no real
- * process, the first is taken. Returns false if LISTED_MAX is exceeded, as when the epochs of a
- * damaged journal alternate. */
+/* Lists the epoch's mappings in g->module by ascending address. If two mappings overlap, as in no
+ * real process, the first is listed. Returns false if LISTED_MAX is exceeded, as when the epochs of
+ * a damaged journal alternate. */
 static bool list_modules(pt_journal_reading *g, uint16_t epoch)
 {
     if (g->module_epoch == epoch) return true;

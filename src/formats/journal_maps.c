@@ -85,7 +85,7 @@ static void add_map(pt_journal_reading *g, const map_record *m, const pt_journal
                           .flags = is_memory ? PT_MAPPING_JIT : 0};
     mapping.file = pt_builder_string(b, as.name, as.name_bytes).v;
     mapping.build_id = hex_string(b, m->build_id, m->build_id_bytes);
-    if (m->to_ns != 0) { /* it was unmapped */
+    if (m->to_ns != 0) { /* the mapping was removed */
         /* modulo 2^64, since a damaged file may hold any number */
         const uint64_t base = (uint64_t)f->start_realtime_ns - f->start_monotonic_ns;
         mapping.valid_from_ns = (int64_t)(base + m->from_ns);

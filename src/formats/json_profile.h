@@ -54,12 +54,14 @@ pt_status pt_json_failed(const pt_error *json, pt_builder *builder, pt_error *re
 
 /* --- for writers --- */
 
-/* Opens the only file of a writer that writes one event: the asked one, else the profile's default.
- * NULL with reterr: the profile has no event, or the output failed. The stream is the output's. */
+/* Opens the only file of a writer that writes one event. *ret_event: the requested event, else the
+ * profile's default. Returns NULL and fills *reterr if the profile has no event or the output
+ * fails. The stream belongs to the output. */
 pt_out *pt_json_open_event(const pt_profile *p, const pt_output *output,
                            const pt_write_options *options, uint32_t *ret_event, pt_error *reterr);
 
-/* A row for each distinct (function, line, column), and for each location without lines. */
+/* A frame as its name. There is one for each distinct (function, line, column), and one for each
+ * location without lines. */
 typedef struct pt_named_frame {
     const char *name; /* never empty; may hold NUL bytes */
     const char *file; /* "" = unknown */

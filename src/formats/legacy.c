@@ -13,8 +13,8 @@
 #include "base/units.h"
 #include "formats/procmaps.h"
 
-/* If several mappings cover an address, the first in the list counts, and is found by a linear
- * search. Longer lists are searched by address only. */
+/* If several mappings cover an address, the first in the list counts. It is found by a linear
+ * search, but in longer lists than this by a binary search, which may find another. */
 #define SLOW_MAPPINGS_MAX 4096
 
 struct pt_legacy_location {
@@ -167,7 +167,7 @@ void pt_legacy_name(pt_legacy *l, uint64_t pc, bool is_return, pt_span name, pt_
     at->line = line;
 }
 
-/* Takes the next column of a comment with tabs as separators. */
+/* Removes and returns the next column of a comment, whose columns are separated by tabs. */
 static pt_span next_column(pt_span *s)
 {
     const char *const tab = memchr(s->at, '\t', s->size);
@@ -355,7 +355,8 @@ static void add_locations(pt_legacy *l)
         uint32_t mapping = from->call == 0 ? PT_NONE : find_region(&g, from->call);
         if (mapping == PT_NONE && from->call != 0) {
             mapping = extend_region(&g, from->call);
-            /* From here on google/pprof has a mapping of all addresses, made for this one. */
+            /* For an address without a mapping, google/pprof adds a mapping of all addresses. No
+             * later address then needs an extended mapping. */
             if (mapping == PT_NONE) g.may_extend = false;
         }
         /* Without hooks->annotate a return address 0 becomes UINT64_MAX, as in google/pprof. */

@@ -1,13 +1,13 @@
 /* legacy.h: shared by the readers of text profiles of gperftools, jemalloc and Go: lines that end
- * in addresses, then a sentinel and the list of mappings.
+ * in addresses, then a line that begins the list of mappings, and the list.
  *
  *   3: 1024 [9: 4096] @ 0x420cef 0x422151              numbers, @, return addresses, leaf first
  *   #<tab>0x420cee<tab>main.f+0x2f<tab>/src/main.go:12      Go, debug=1: names one of the addresses
  *   --- Memory map: ---                                or MAPPED_LIBRARIES: then formats/procmaps.h
  *
  * The mappings come last, so the locations are kept here until then. Two locations are the same if
- * the address of the call (the return address less one) is, as in google/pprof. Names in comments
- * are used only with hooks->annotate, since google/pprof ignores them.
+ * they have the same address of the call (the return address less one), as in google/pprof. Names
+ * in comments are used only with hooks->annotate, since google/pprof ignores them.
  *
  * Rules: profile/legacy_profile.go of google/pprof.
  */
@@ -28,7 +28,7 @@ bool pt_span_is_maps(pt_span line);
 /* For a probe: the first line of the head that is not a command such as %warn (of the Perl pprof);
  * empty if there is none. */
 pt_span pt_legacy_first_line(const pt_probe_input *input);
-/* Skips such commands; %warn lines become facts. */
+/* Skips lines that are commands such as %warn. The texts of %warn lines become facts in diag. */
 void pt_legacy_skip_commands(pt_reader *r, pt_diag *diag);
 
 /* value x factor, truncated and clipped to 63 bits. */
@@ -44,7 +44,7 @@ typedef struct pt_legacy {
     PT_VECTOR(pt_legacy_location) location;
     pt_index index;          /* address of the call -> location */
     PT_VECTOR(uint64_t) pcs; /* the addresses of the current line, as in the file */
-    size_t named;            /* how many of them were named by a comment */
+    size_t named;            /* number of pcs, from the first, that comments have named or passed */
     uint64_t malformed;      /* number of lines in an unknown form */
     uint64_t first_malformed;
 } pt_legacy;
@@ -58,10 +58,10 @@ void pt_legacy_event(pt_legacy *l, const char *type, const char *unit);
 /* Sets the period; both texts may be "". */
 void pt_legacy_period(pt_legacy *l, const char *type, const char *unit, int64_t period);
 
-/* Makes all 0x numbers of the text the addresses of the current line; false if a number exceeds 64
- * bits. */
+/* Replaces the addresses of the current line by all 0x numbers of the text. Returns false if a
+ * number exceeds 64 bits. */
 bool pt_legacy_addresses(pt_legacy *l, pt_span text);
-/* Appends the addresses of a continuation line. */
+/* Appends the addresses of a continuation line. Returns false if a number exceeds 64 bits. */
 bool pt_legacy_more_addresses(pt_legacy *l, pt_span text);
 /* The stack of the current line. leaf_is_return: the first address is a return address like the
  * others. If it is not, a second frame with the same address is removed. */
@@ -81,10 +81,11 @@ void pt_legacy_malformed(pt_legacy *l, uint64_t offset);
  * unknown form, the first of them at byte `first`. */
 pt_status pt_malformed_lines(const pt_builder *b, uint64_t count, uint64_t first, pt_error *reterr);
 
-/* Sets drop_frames by the rules of google/pprof's addLegacyFrameInfo. */
+/* pt_legacy_drop_frames sets the profile's drop_frames by the rules of google/pprof's
+ * addLegacyFrameInfo for a kind of profile. */
 typedef enum { PT_LEGACY_CPU, PT_LEGACY_HEAP, PT_LEGACY_CONTENTION } pt_legacy_kind;
 void pt_legacy_drop_frames(pt_builder *b, pt_legacy_kind kind);
 
-/* Reads on to the list of mappings, if there is one (at_maps: the previous line was its sentinel),
- * reads the list, and adds the locations. PT_ERR_DAMAGED if there were malformed lines. */
+/* Skips to the list of mappings, if there is one, reads the list, and adds the locations. at_maps:
+ * the line that begins the list was just read. PT_ERR_DAMAGED if there were malformed lines. */
 pt_status pt_legacy_finish(pt_legacy *l, pt_reader *r, bool at_maps, pt_error *reterr);

@@ -85,7 +85,7 @@ static uint64_t other_events(const pt_profile *p, const pt_format *format)
     return n > 1 ? n - 1 : 0;
 }
 
-/* The default events that are lost. A format with one value a sample shows that value. */
+/* 1 if the profile's default event is lost, else 0. A format with one value a sample loses none. */
 static uint64_t count_defaults(const pt_profile *p, const pt_format *format)
 {
     const bool several = format->capabilities & PT_CAN_EVENTS || format->holds_event != NULL;
@@ -113,7 +113,8 @@ static bool holds_name(const pt_profile *p, const pt_format *format, uint32_t e)
     return format->held_events == NULL;
 }
 
-/* Events that are read back under another name, beyond those that lose their unit. */
+/* The number of events that are read back under another name. Events that only lose their unit are
+ * not counted. */
 static uint64_t count_renamed(const pt_profile *p, const pt_format *format)
 {
     const bool several = format->capabilities & PT_CAN_EVENTS || format->holds_event != NULL;

@@ -29,7 +29,7 @@ typedef struct {
     uint32_t row; /* mapping */
 } image;
 
-/* A function, or a thread, whose callees are read. */
+/* A function or a thread whose callees are being read. */
 typedef struct {
     size_t column;
     uint32_t node; /* PT_NONE = a thread */
@@ -43,7 +43,7 @@ typedef struct {
     PT_VECTOR(level) level;
     int64_t interval_ns;
     uint32_t pid, tid, comm;
-    uint64_t odd, first_odd, more; /* more: functions with more samples than their caller */
+    uint64_t odd, first_odd, more; /* more: functions whose callees have more samples in all */
 } sample_reader;
 
 /* ---- The images ---- */
@@ -157,7 +157,7 @@ static void begin_thread(sample_reader *s, pt_span text)
     s->comm = pt_builder_string(s->b, text.at, text.size).v;
 }
 
-/* Ends the innermost level: adds its own samples. */
+/* Ends the innermost open function or thread: adds a sample with its own count. */
 static void end_level(sample_reader *s)
 {
     const level at = s->level.items[--s->level.count];

@@ -80,7 +80,7 @@ static uint32_t location_of(pt_marks *m, uint32_t name)
 void pt_marks_put(pt_marks *m, const pt_sample *of, uint32_t name, int64_t length_ns)
 {
     size_t depth = 0;
-    /* There is none after an error of the builder. */
+    /* After an error of the builder, the stack of the cause does not exist. */
     const uint32_t *const cause =
         of->stack < pt_builder_stack_count(m->b)
             ? pt_builder_stack_frames(m->b, (pt_stack_id){of->stack}, &depth)

@@ -2,8 +2,9 @@
  * counters over time. Both become samples of events of their own, so that all reports, filters and
  * formats can use them. model/marks.h has the names of the events and labels.
  *
- *   mark      the name is the innermost frame, over the stack of its cause; "marker" counts 1,
- *             "marker-time" its length; labels "marker", "category" and "data.KEY"
+ *   mark      its stack is the stack of its cause, with the mark's name as the innermost frame;
+ *             event "marker" is 1, "marker-time" its length; labels "marker", "category" and
+ *             "data.KEY"
  *   counter   the name is the only frame; the value is the change; label "counter" */
 #pragma once
 
@@ -29,15 +30,16 @@ typedef struct pt_marks {
     PT_VECTOR(uint32_t) frame;
 } pt_marks;
 
-/* Adds the events that are needed to the builder, behind those of the samples. */
+/* Adds events to the builder, behind the events of the samples. needed: bits of what the file has
+ * (PT_MARKS_x). pt_marks_done frees *m. */
 void pt_marks_open(pt_marks *m, pt_builder *b, unsigned needed);
 void pt_marks_done(pt_marks *m);
 
 /* Gives the next mark a label with a text of the builder, unless it is empty. */
 void pt_marks_label(pt_marks *m, const char *key, uint32_t text);
-/* Gives the next mark a picture of the screen, a text of the builder. The mark then has no label
- * "data.url", which would be the text's number in the file. A text that is no picture is left
- * out. */
+/* Gives the next mark a picture of the screen: a data: URL as a text of the builder. The picture
+ * replaces the label "data.url", which holds only the text's number in the file. A text that is no
+ * picture is left out. */
 void pt_marks_picture(pt_marks *m, uint32_t text);
 /* Gives the next mark the label "data.KEY" with the latest token as value, if that is a text, a
  * number or a boolean; then skips the value. key: as in the file; may have any bytes. */

@@ -33,11 +33,11 @@ typedef PT_VECTOR(uint64_t) numbers;
 /* A row of the attribute table. */
 typedef struct {
     pt_label label;
-    bool made, found; /* found: a label can hold the attribute */
+    bool made, found; /* made: label and found are set; found: a label can hold the attribute */
 } attribute;
 
-/* Limit of a resource's attributes, which are labels of each of its samples; further ones are left
- * out. */
+/* Limit of a resource's attributes, since each of its samples has them as labels. Further
+ * attributes are left out. */
 enum { RESOURCE_MAX = 128 };
 /* Limit of events, since each sample has a value for each. */
 enum { EVENTS_MAX = 256 };
@@ -59,7 +59,7 @@ typedef struct {
     uint64_t dropped;     /* number of dropped attributes that the file states */
     uint64_t crowded;     /* attributes beyond RESOURCE_MAX */
     uint64_t valueless;   /* samples with neither values nor timestamps */
-    bool first_pass;      /* finds events only */
+    bool first_pass;      /* this pass only finds the events */
     bool too_many_events;
     bool any_times; /* set by the first time; samples are not merged from then on */
     uint32_t profiles;
@@ -632,8 +632,8 @@ static void read_type(otlp_reader *o, const pb_field *message, uint32_t *ret_typ
         *(field.number == OTLP_TYPE_TYPE ? ret_type : ret_unit) = string_at(o, field.value);
 }
 
-/* Reads a field about the whole profile: the earliest start, the longest duration and the first
- * period count. */
+/* Reads a field of a Profile about the recording. Of several Profiles, the earliest start, the
+ * longest duration and the first period are kept. */
 static void take_header(otlp_reader *o, const pb_field *field)
 {
     pt_provenance *const from = pt_builder_provenance(o->b);
@@ -821,7 +821,7 @@ static void read_resource_profiles(otlp_reader *o, const pb_field *message)
 
 /* ---- The file ---- */
 
-/* Reads the fields with this number. */
+/* Reads the fields of the whole file that have this number. */
 static void walk_number(otlp_reader *o, otlp_slice file, uint32_t number)
 {
     const bool first = number == OTLP_DATA_DICTIONARY;

@@ -88,10 +88,11 @@ enum {
 #define OTLP_BUILD_ID "process.executable.build_id.gnu"
 /* Attribute of a scope: type of the default event (semantic conventions, "pprof"). */
 #define OTLP_DEFAULT_TYPE "pprof.scope.default_sample_type"
-/* Attributes of locations: several symbols share the code; kind of the frame, such as "kernel". */
+/* Attributes of locations. OTLP_FOLDED: several symbols share the code. OTLP_FRAME_TYPE: the kind
+ * of frame, such as "kernel". */
 #define OTLP_FOLDED     "pprof.location.is_folded"
 #define OTLP_FRAME_TYPE "profile.frame.type"
-/* Labels that represent a link. */
+/* Keys of the two labels that represent a link. */
 #define OTLP_TRACE_ID "trace_id"
 #define OTLP_SPAN_ID  "span_id"
 

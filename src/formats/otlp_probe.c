@@ -4,8 +4,9 @@
 
 #include "formats/protobuf.h"
 
-/* Are all fields of the message bytes with numbers up to most, as far as the head reaches? Returns
- * the last field with the number `wanted`, which may be truncated. */
+/* Do all fields of the message have the wire type bytes and numbers from 1 to `most`, as far as the
+ * head reaches? cut: the message may end within a field. *ret_inside: the content of the last field
+ * with the number `wanted`, or of a truncated one if no field with that number is complete. */
 static bool only_bytes(const uint8_t *data, size_t size, bool cut, uint32_t most, uint32_t wanted,
                        otlp_slice *ret_inside)
 {

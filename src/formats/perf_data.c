@@ -5,8 +5,8 @@
  * tools/perf/util/session.c. In files of perf 3.2 to 6.12 the table of features is behind the data;
  * records of types 66 and 71 have a payload behind their size.
  *
- * A truncated recording has no size of its data, or an incomplete last record. The records before
- * are read. */
+ * In a truncated recording, the header states no size of the data, or the last record is
+ * incomplete. All complete records are read. */
 #include "formats/perf_data.h"
 #include "base/units.h"
 
@@ -72,12 +72,13 @@ static void process_queued(pt_perf_data *d, uint64_t limit)
 
 static void on_finished_round(pt_perf_data *d)
 {
-    if (d->is_in_files) return; /* a round of one file does not cover the others */
+    if (d->is_in_files) return; /* other files may still have older records */
     process_queued(d, d->queue.limit);
     d->queue.limit = d->queue.newest;
 }
 
-/* Handles a kernel record: a record with a time is queued, another one is processed at once. */
+/* Handles a record of the kernel. A record with a time is queued; a record without a time is
+ * processed at once. */
 static void take_kernel_record(pt_perf_data *d, uint32_t type, const uint8_t *record, size_t size,
                                uint32_t chunk)
 {
@@ -115,7 +116,8 @@ static void take_perf_record(pt_perf_data *d, uint32_t type, uint16_t misc, cons
     }
 }
 
-/* Size of the payload behind a record, which its size does not include. */
+/* The number of bytes that follow a record and belong to it, although the size in its header does
+ * not include them. */
 static uint64_t payload_bytes(const pt_perf_data *d, uint32_t type, const uint8_t *body,
                               size_t size)
 {
@@ -185,7 +187,8 @@ static pt_perf_chunk *new_chunk(pt_perf_data *d)
     return chunk;
 }
 
-/* The chunk for the next inflated bytes; an incomplete record moves to a new chunk. */
+/* The chunk for the next inflated bytes. If the last chunk lacks room, a new chunk is added, and
+ * the incomplete record at the end of the old chunk is copied into it. */
 static pt_perf_chunk *chunk_with_room(pt_perf_data *d)
 {
     if (d->chunk.count == 0) return new_chunk(d);

@@ -254,7 +254,8 @@ typedef struct pt_perf_queued {
 typedef struct pt_perf_queue {
     pt_perf_queued *items, *spare;
     size_t count, cap, spare_cap;
-    uint64_t newest, limit; /* newest time seen; newest time before the last finished round */
+    uint64_t newest, limit; /* newest: the latest time in any record so far; limit: `newest` when
+                             * the latest round was finished */
     bool is_sorted;
 } pt_perf_queue;
 
@@ -279,12 +280,14 @@ typedef struct pt_perf_deferred {
     pt_buf joined;  /* scratch for a joined chain */
 } pt_perf_deferred;
 
-/* Does the chain end in a mark for a deferred user stack? Returns its cookie. */
+/* Does the chain end in a mark for a deferred user stack? *ret_cookie: the cookie behind the
+ * mark. */
 bool pt_perf_is_deferred(const uint8_t *chain, uint64_t count, bool swap, uint64_t *ret_cookie);
 /* Stores a copy of the sample's record. */
 void pt_perf_defer(pt_perf_deferred *deferred, uint64_t cookie, uint16_t misc, const uint8_t *body,
                    size_t size);
-/* The chain with the user stack in place of the mark; valid until the next call. */
+/* The chain with the user stack in place of the mark at its end; valid until the next call. *count:
+ * the words of the chain, before and after. */
 const uint8_t *pt_perf_deferred_join(pt_perf_deferred *deferred, const uint8_t *chain,
                                      uint64_t *count, const uint8_t *user, uint64_t user_count);
 void pt_perf_deferred_done(pt_perf_deferred *deferred);
@@ -306,8 +309,8 @@ typedef struct pt_perf_data {
     const uint8_t *start, *end; /* bounds of the file */
     bool swap, is_pipe, is_big_endian;
     bool are_events_defined;
-    bool is_in_files; /* written by perf record --threads: records are in several files, of which */
-    const uint8_t *more; /* the others begin here; NULL = unknown */
+    bool is_in_files;    /* written by perf record --threads: the records are in several files */
+    const uint8_t *more; /* is_in_files: start of the second file's records; NULL = unknown */
     bool is_feature_cut; /* the header's features about the machine and the programs are incomplete
                           */
     PT_VECTOR(pt_perf_attr) attr;
@@ -371,10 +374,11 @@ pt_perf_attr *pt_perf_attr_of_sample(pt_perf_data *d, const uint8_t *body, size_
 /* The time of a record; 0 = unknown. */
 uint64_t pt_perf_time_of(pt_perf_data *d, uint32_t type, const uint8_t *body, size_t size);
 void pt_perf_on_sample(pt_perf_data *d, uint16_t misc, const uint8_t *body, size_t size);
-/* Handles a sample that waited. user: its user stack, NULL if it never came. */
+/* Handles a sample whose user stack was deferred. user: the stack; NULL if it never came. */
 void pt_perf_on_joined_sample(pt_perf_data *d, uint16_t misc, const uint8_t *body, size_t size,
                               const uint8_t *user, uint64_t user_count);
-/* Handles a deferred user stack; and, at the end, the samples whose user stack never came. */
+/* pt_perf_on_deferred handles a record with a deferred user stack, and the samples that wait for
+ * it. pt_perf_deferred_finish handles, at the end, the samples whose user stack never came. */
 void pt_perf_on_deferred(pt_perf_data *d, const uint8_t *body, size_t size);
 void pt_perf_deferred_finish(pt_perf_data *d);
 

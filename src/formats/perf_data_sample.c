@@ -11,7 +11,7 @@
 
 enum { PCS_MAX = 1024 };
 
-/* The parts of a sample's body behind the fixed offsets. */
+/* The parts of a sample's body behind the fields at fixed offsets. */
 typedef struct {
     const uint8_t *chain, *branches, *stack, *group;
     uint64_t chain_count, branch_count, stack_bytes, group_count;
@@ -23,7 +23,8 @@ typedef struct {
     uint64_t counter_id;
 } sample_parts;
 
-/* A position in the body; after a failure, which is sticky, it is at the end. */
+/* A position in the body. After a read beyond the end, which sets is_short, the position stays at
+ * the end. */
 typedef struct {
     const uint8_t *at, *end;
     bool swap, is_short;
@@ -131,7 +132,8 @@ static void take_parts(cursor *c, const pt_perf_attr *a, sample_parts *p)
 
 /* ---- user stacks ---- */
 
-/* Unwinds the copied stack. False: only the chain is available. */
+/* Unwinds the copied stack into c->user. False: the stack could not be unwound, so the chain that
+ * the kernel recorded is used. */
 static bool unwind_stack(pt_perf_data *d, const pt_perf_attr *a, const pt_perf_proc *proc,
                          const sample_parts *p, pt_perf_chain *c)
 {
@@ -168,7 +170,8 @@ static bool unwind_stack(pt_perf_data *d, const pt_perf_attr *a, const pt_perf_p
     return true;
 }
 
-/* The user address in the chain: behind the user mark, or the sample's own. */
+/* The address at which user code was interrupted: the address behind the user mark of the chain,
+ * else the sample's own. False if there is none. */
 static bool user_address(const pt_perf_data *d, const pt_perf_chain *c, uint64_t *ret)
 {
     for (uint64_t i = 0; i + 1 < c->chain_count; i++) {
@@ -221,8 +224,8 @@ static void add_counter(pt_perf_data *d, uint64_t id, uint64_t counter)
     pt_saturating_into(&d->values[a->event], as_value(moved));
 }
 
-/* Adds the differences of counters, if samples read them: perf uses them as periods. False if
- * samples have none. */
+/* If samples hold the values of counters, adds for each counter the difference from its last value,
+ * which perf uses as the period. False if samples hold no counters. */
 static bool add_counters(pt_perf_data *d, const pt_perf_attr *a, const sample_parts *p)
 {
     if (!(a->sample_type & PT_PERF_READ) || !(a->read_format & PT_PERF_READ_ID)) return false;

@@ -7,8 +7,9 @@
  *   132 file2       u32 size, then a message: path 1, kind 2, address 3, symbol 4 (start 1,
  *                   bytes 2, name 3), 6 or 7 (offset 1); ...
  *
- * The address is the lowest one of the file's code, as in its segments. The offset is that
- * address's place in the file (ELF), or after the start of the mapping (kernel modules).
+ * The address is the lowest address of the file's code, as its segments state it. The offset says
+ * where the code at that address is: from the start of the file (ELF), or from the start of the
+ * mapping (kernel modules).
  *
  * Specification: record_file_format.h, record_file.proto and dso.cpp of simpleperf. */
 #include <stdlib.h>
@@ -35,7 +36,7 @@ static void add_symbol(pt_perf_data *d, uint64_t start, uint64_t bytes, const ch
                                                 .name_bytes = (uint32_t)name_bytes});
 }
 
-/* Adds the file whose symbols are the last ones, from f->first on. */
+/* Adds the file. Its symbols were just added; they are all those from f->first on. */
 static void add_file(pt_perf_data *d, pt_perf_symbol_file *f)
 {
     pt_perf_symbols *const s = &d->symbols;
@@ -100,7 +101,7 @@ static bool read_symbol(pt_perf_data *d, const pb_field *symbol)
     return in.ok;
 }
 
-/* The offset in a message about the kind of a file: the place of its lowest address. */
+/* The field 1 of a message about the kind of a file: the offset of the file's lowest address. */
 static uint64_t offset_of(const pb_field *kind)
 {
     pb_cursor in = pb_open(kind->data, kind->size);

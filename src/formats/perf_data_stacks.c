@@ -189,7 +189,8 @@ static unsigned mode_after_mark(uint64_t mark)
     }
 }
 
-/* Adds the chain's own addresses. Returns their number. */
+/* Adds the addresses in the chain, but user addresses only if c->user is NULL. Returns the number
+ * of addresses added. */
 static uint64_t add_chain(stack_maker *m, const pt_perf_chain *c, pt_stack_end *end)
 {
     uint64_t addresses = 0;
@@ -209,7 +210,8 @@ static uint64_t add_chain(stack_maker *m, const pt_perf_chain *c, pt_stack_end *
         }
         if (where == IN_USER && c->user != NULL) continue;
         if (m->count == 0 && c->has_ip && addr != c->ip) {
-            /* The sample's own address is more exact, and may be the only one of its mode. */
+            /* The sample's own address is more exact than the first address of the chain, and may
+             * be the only address of its mode. */
             add_frame(m, c->ip, side, false);
             is_first = where == IN_USER && side != IN_USER;
             if (side == where || side == IN_UNKNOWN) {
@@ -225,8 +227,8 @@ static uint64_t add_chain(stack_maker *m, const pt_perf_chain *c, pt_stack_end *
     return addresses;
 }
 
-/* Did the kernel truncate the chain? Its limit is max_stack, or by default 127, formerly 255
- * (PERF_MAX_STACK_DEPTH); older kernels count the marks, too. */
+/* Did the kernel truncate the chain? The kernel's limit of addresses is max_stack, or by default
+ * 127, formerly 255 (PERF_MAX_STACK_DEPTH). Older kernels count the marks as addresses. */
 static bool is_cut(const pt_perf_chain *c, uint64_t addresses)
 {
     const unsigned most[] = {c->max_stack, 127, 255};
@@ -255,9 +257,10 @@ static uint32_t make_stack(pt_perf_data *d, const pt_perf_proc *proc, const pt_p
     return pt_builder_stack_commit(d->builder, m.count, end).v;
 }
 
-/* The hash of a chain, in two independent halves, so that two of 2^32 distinct chains collide in
- * one of 2^64 files. A comparison of the bytes would have to load those of the first chain again,
- * which would cost more than the rest of the work for a sample. */
+/* The hash of a chain, in two independent halves. Chains with equal hashes count as equal without a
+ * comparison of their bytes: among 2^32 distinct chains, the probability of two equal hashes is
+ * 2^-64. A comparison would have to load the bytes of the earlier chain again, which would cost
+ * more than the rest of the work for a sample. */
 typedef struct {
     uint64_t a, b;
 } chain_key;

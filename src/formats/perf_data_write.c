@@ -29,26 +29,27 @@ enum {
     FIRST_ID = 1001,
 };
 
-/* The limit of the bytes by which a file may grow because a row that counts many samples becomes
- * many records: so a small profile that claims many samples does not become a huge file. */
+/* A row that counts many samples becomes many records: one, and copies of it. The copies in a file
+ * may take COPIES_BYTES_LEAST, plus COPIES_FACTOR times the bytes of a file without copies. So a
+ * small profile that claims many samples does not become a huge file. */
 #define COPIES_BYTES_LEAST ((uint64_t)12 << 20)
-enum { COPIES_FACTOR = 256 }; /* or this many times the bytes of one record a row */
+enum { COPIES_FACTOR = 256 };
 
 #define SAMPLE_TYPE                                                                                \
     (PT_PERF_IDENTIFIER | PT_PERF_IP | PT_PERF_TID | PT_PERF_TIME | PT_PERF_CPU | PT_PERF_PERIOD | \
      PT_PERF_CALLCHAIN)
 
-/* Copies of a sample's record, which differ in the value. */
+/* Records that follow a sample's record in the file and differ from it only in the value. */
 typedef struct {
-    size_t at, size; /* of out: where the record ends, and its bytes */
-    uint64_t count;
-    uint64_t larger; /* how many of them have value + 1 */
+    size_t at, size; /* the record is out[at - size, at) */
+    uint64_t count;  /* number of copies */
+    uint64_t larger; /* number of copies that have value + 1 */
     uint64_t value;
 } copy_run;
 
 typedef struct {
     const pt_profile *p;
-    pt_buf out; /* without copies */
+    pt_buf out; /* the file without the copies */
     PT_VECTOR(copy_run) copied;
     uint64_t copied_bytes;
     pt_diag *diag;
@@ -301,8 +302,8 @@ static void put_sample(perf_writer *w, uint32_t i, uint32_t attr, int64_t value)
     end_record(w);
 }
 
-/* Writes `count` samples whose values add up to value. Only the first is in memory: see
- * put_whole. */
+/* Writes `count` records of a sample whose values add up to value. Only the first is stored in
+ * w->out; put_whole makes the copies. */
 static void put_samples_of(perf_writer *w, uint32_t i, uint32_t attr, int64_t value, uint64_t count)
 {
     const size_t first = w->out.size;
@@ -326,7 +327,7 @@ static uint64_t sample_count(const perf_writer *w, uint32_t i)
     return count > 1 ? (uint64_t)count : 1;
 }
 
-/* Is there room for a record for each sample? */
+/* Do all rows get as many records as the samples that they count, within the limit of COPIES_x? */
 static bool may_write_each(const perf_writer *w)
 {
     const pt_samples *const s = w->p->sample;
@@ -375,7 +376,7 @@ static bool is_text(const pt_profile *p, uint32_t string, const char *text)
     return strcmp(pt_text(p, string), text) == 0;
 }
 
-/* Is the event written? All are, except one that counts samples, if there is another. */
+/* Is the event written? An event that counts samples is not, if the profile has other events. */
 static bool is_written(const pt_profile *p, uint32_t e)
 {
     const pt_event *const event = &p->event->row[e];
@@ -522,7 +523,7 @@ static void put_features(perf_writer *w)
 
 /* ---- the whole file ---- */
 
-/* Writes what is in memory, and behind each record its copies. */
+/* Writes the file: w->out, with the copies of each record behind the record. */
 static void put_whole(const perf_writer *w, pt_out *out)
 {
     size_t done = 0;

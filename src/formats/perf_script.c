@@ -3,10 +3,10 @@
  *   # hostname : vm                                                     header, with --header
  *   comm pid[/tid] [cpu] seconds.fraction: period event: [ip sym (dso)] a sample
  *   <tab>  ip sym+0xoff (dso)                                           its frames, innermost first
- *   <tab>  ip sym (inlined)                                             inlined into the next one
- *          ip<tab>sym (dso)                                             the same by simpleperf
+ *   <tab>  ip sym (inlined)                                             inlined into the next frame
+ *          ip<tab>sym (dso)                                             a frame by simpleperf
  *     file.c:12                                                         -F +srcline
- *                                                                       an empty line: its end
+ *                                                                       an empty line ends a sample
  *
  * There is no specification; the reference is tools/perf/builtin-script.c. Any of a sample's fields
  * may be missing (-F). Names and paths may contain blanks and parentheses, so frames are parsed
@@ -41,7 +41,7 @@ typedef struct {
     uint32_t stack, pid, tid, cpu, comm, event;
 } row;
 
-/* A known text and the id for it. */
+/* A text that occurred before, and its id. */
 typedef struct {
     const char *at;
     uint32_t size, id;
@@ -63,8 +63,8 @@ typedef struct {
         pt_line *items;
         size_t count, cap;
         uint64_t address;
-        bool waits; /* inlined lines with names wait for the frame of this address */
-    } inlined;      /* the frame that they were inlined into */
+        bool waits; /* the frame into which the lines were inlined has not come yet */
+    } inlined;      /* lines of inlined functions at `address`, innermost first */
     PT_VECTOR(uint32_t) frame;
     uint64_t odd, first_odd, line, without_event;
     bool has_period; /* some sample has a period */
@@ -380,8 +380,9 @@ static void put_frame(script_reader *r, uint32_t location)
     PT_PUSH(r->frame, location);
 }
 
-/* Ends a group of inlined lines. perf also marks a frame as inlined if it knows the function only
- * from debug information; no frame with that address follows then. */
+/* Makes a frame of the inlined lines that still wait for the frame of their address. No such frame
+ * comes if perf knows the function only from debug information: perf then marks it as inlined,
+ * too. */
 static void end_inlined(script_reader *r)
 {
     if (!r->inlined.waits) return;
@@ -455,7 +456,7 @@ static uint32_t event_of(script_reader *r, span name)
     uint32_t event = 1;
     while (event < EVENTS_MAX && r->event_names[event] != 0 && r->event_names[event] != string)
         event++;
-    if (event == EVENTS_MAX) event = 0; /* then it counts only as a sample */
+    if (event == EVENTS_MAX) event = 0; /* too many events: its samples count as samples only */
     if (event != 0) r->event_names[event] = string;
     seen->id = event;
     return event;
@@ -499,7 +500,8 @@ static void add_sample(script_reader *r, const sample_line *s, span block)
     r->without_event += s->event.at < s->event.end && r->row.items[r->row.count - 1].event == 0;
 }
 
-/* Is the line a sample's? Names of threads are padded with blanks if no callchain is printed. */
+/* Does the line begin a sample? It may begin with blanks: perf pads the names of threads if it
+ * prints no callchains. */
 static bool is_sample_line(span line)
 {
     sample_line s;

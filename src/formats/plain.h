@@ -27,7 +27,7 @@ uint32_t pt_plain_place(pt_builder *b, const pt_location *location, const pt_fun
 /* Interns the hexadecimal digits of an identification such as "7DBD2D57-A2D7-...", at most 64. */
 pt_string_id pt_plain_build_id(pt_builder *b, pt_span id);
 
-/* A function that was called by the function of its parent, and so on. */
+/* A node of a tree of calls: the location called by the location of the parent node. */
 typedef struct pt_plain_node {
     uint32_t parent; /* a node with a lower number; PT_NONE = none */
     uint32_t location;

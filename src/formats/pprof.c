@@ -42,8 +42,9 @@ static bool holds_bytes(uint64_t number)
            number == PPROF_PERIOD_TYPE || number == PPROF_COMMENT;
 }
 
-/* Evidence of a field that begins in the head and ends behind it: is its tag one of Profile's, and
- * does its length fit the file? 1 = yes, 0 = unknown (the file is truncated there), -1 = no. */
+/* Evidence of a field that begins in the head and ends behind it: 1 = its tag is one of Profile's
+ * and its length fits the file; 0 = unknown, since the file is truncated there; -1 = it does not
+ * fit. */
 static int partial_evidence(const pt_probe_input *input, const uint8_t *pos)
 {
     const uint8_t *const end = input->head + input->head_bytes;
@@ -63,7 +64,7 @@ static int probe_pprof(const pt_probe_input *input)
     while (pb_next(&cursor, &field)) {
         const int more = evidence_of(&field);
         if (more < 0) return 0;
-        if (more == 0 && fields == 0) return 0; /* no writer begins with an unknown field */
+        if (more == 0 && fields == 0) return 0; /* no writer puts an unknown field first */
         sum += more;
         fields++;
     }

@@ -43,9 +43,9 @@ enum {
     PPROF_DOC_URL,
 };
 
-/* Columns of the samples that the file stores as labels, since it has no fields for them. The time
- * counts from the start of the recording. A comment marks such labels (pprof_facts.c).
- */
+/* Columns of the samples that are stored as labels, since profile.proto has no fields for them. The
+ * time counts from the start of the recording. A comment states that the file has such labels
+ * (pprof_facts.c). */
 enum {
     PPROF_KEY_PID,
     PPROF_KEY_TID,
@@ -69,7 +69,7 @@ typedef struct pprof_ids {
     uint64_t *id;
     uint32_t *row;
     size_t count, id_cap, row_cap;
-    uint32_t missing_zero; /* locations only: the row for id 0 in a stack */
+    uint32_t missing_zero; /* locations only: row of the location that stands for id 0 in stacks */
 } pprof_ids;
 
 /* The row of an id that is not in the array, or PT_NONE. */
@@ -102,7 +102,7 @@ typedef struct pprof_slices {
 } pprof_slices;
 
 typedef struct pprof_reader {
-    const uint8_t *start, *end; /* end: end of the last complete field */
+    const uint8_t *start, *end; /* the input; end: end of its last complete field */
     uint64_t offset;            /* file offset of start, for hooks->discard */
     pt_builder *builder;
     const pt_read_hooks *hooks;

@@ -90,9 +90,10 @@ static void add_string(pprof_reader *r, const pb_field *field)
     PT_PUSH(r->string, pt_builder_string(r->builder, (const char *)field->data, field->size).v);
 }
 
-/* Signs of two concatenated profiles in a file, which protobuf parses as one message with a wrong
- * string table: sample types in two places, and a second "" that begins a table; or a second time.
- * No single sign suffices, since a table may hold "" twice and fields may come in any order. */
+/* Signs that a file is two concatenated profiles, which protobuf parses as one message with a wrong
+ * string table: a second time_nanos; or sample types in two places together with a second "", which
+ * begins a string table. Neither of these two suffices alone, since a table may hold "" twice and
+ * fields may come in any order. */
 typedef struct {
     unsigned type_runs, empty_strings, times;
     uint32_t last_number;
@@ -170,8 +171,9 @@ static pt_status walk_tables(pprof_reader *r, pt_error *reterr)
     return PT_OK;
 }
 
-/* Refuses columns for which nearly all values would have to be made up: a short file could request
- * any amount of memory with them. A value has at least a byte. */
+/* Refuses a file with more than 16 sample types more than its samples have bytes on average. A
+ * value takes at least a byte, so nearly all values would be missing, and a short file could
+ * request any amount of memory for them. */
 static pt_status check_columns(const pprof_reader *r, pt_error *reterr)
 {
     const uint64_t per_sample = r->sample_type.count;

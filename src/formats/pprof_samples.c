@@ -9,14 +9,14 @@
 
 #define DISCARD_BYTES ((size_t)4 << 20)
 
-/* The memo maps the encoded bytes of a stack to the stack: in profiles of services, most samples
- * repeat a known stack in the same bytes, which then need neither decoding nor hashing. The memo
- * stops learning when it is full, and is switched off if it has too few hits. */
+/* The memo maps the encoded bytes of a stack to the stack. In profiles of services, most samples
+ * repeat the bytes of an earlier stack, which then need no decoding. The memo gets no more entries
+ * when it is full, and is switched off if it has too few hits. */
 #define MEMO_BYTES_MAX ((size_t)32 << 20)
-#define MEMO_TRIAL     ((uint64_t)1 << 15) /* after this many look-ups ... */
-#define MEMO_PAYS      8                   /* ... at least one in this many must have hit */
-#define MEMO_GLANCE    ((uint64_t)1 << 11) /* and after the first few ... */
-#define MEMO_PROMISES  64                  /* ... at least one in this many */
+#define MEMO_TRIAL     ((uint64_t)1 << 15) /* from this many look-ups on ... */
+#define MEMO_PAYS      8                   /* ... one in this many must have hit */
+#define MEMO_GLANCE    ((uint64_t)1 << 11) /* after exactly this many look-ups ... */
+#define MEMO_PROMISES  64                  /* ... one in this many must have hit */
 
 typedef struct {
     bool on;
@@ -32,8 +32,8 @@ typedef struct {
 
 #define MEMO_UNIT ((size_t)8)
 
-/* A look-up in the memo misses the cache. Samples are therefore located some ahead of their
- * decoding: their lists are hashed, and the memo's memory is prefetched. */
+/* A look-up in the memo misses the cache. Samples are therefore located up to UPCOMING_MAX samples
+ * before they are decoded: their lists are hashed, and the memo's memory is prefetched. */
 #define UPCOMING_MAX  16
 #define UPCOMING_HALF 8 /* the index is prefetched this many samples before the entry */
 
@@ -48,9 +48,10 @@ typedef struct {
     size_t first, count; /* a ring */
 } upcoming_samples;
 
-/* A look-up in the builder's index misses the cache. Stacks of simple samples (no labels, no
- * unknown fields) are therefore decoded some ahead of their commit, with their frames one after the
- * other at the end of the builder's column; their hashing prefetches the slots of the index. */
+/* A look-up in the builder's index of stacks misses the cache. Stacks of simple samples (no labels,
+ * no unknown fields) are therefore decoded up to AHEAD_MAX stacks before they are added to the
+ * index. Their frames stand one after the other at the end of the builder's column. Hashing them
+ * prefetches the slots of the index. */
 #define AHEAD_MAX 16
 
 typedef struct {
@@ -65,7 +66,7 @@ typedef struct {
     } stack[AHEAD_MAX];
     int64_t *values; /* [AHEAD_MAX][event count] */
     size_t count;
-    size_t frames; /* frames at the end of the column, not committed */
+    size_t frames; /* number of frames at the end of the builder's column, in no stack yet */
 } look_ahead;
 
 /* The sample being decoded; its arrays are reused for the next. */
@@ -331,8 +332,8 @@ static void add_label(pprof_reader *r, sample *s, const pb_field *message)
     }
 }
 
-/* Interns the set of the sample's labels. Unknown fields of a label belong to its row in the set,
- * and are kept for the first sample with the set. Rows are counted here, since new sets get their
+/* Interns the set of the sample's labels. If the set is new, the unknown fields of a label are kept
+ * under the label's row, which is computed from counts of sets and rows, since new sets get their
  * rows in order. */
 static pt_labels_id intern_labels(pprof_reader *r, sample *s)
 {
@@ -354,7 +355,8 @@ static pt_labels_id intern_labels(pprof_reader *r, sample *s)
     return set;
 }
 
-/* Decodes a list that the memo had recognized, because the sample has further locations. */
+/* Decodes the leading list if it was not decoded because the memo has its stack. Called for a
+ * sample with further locations, whose stack is another one. */
 static bool forget_known(pprof_reader *r, sample *s)
 {
     const uint8_t *const packed = s->packed;
@@ -397,7 +399,8 @@ static inline const uint8_t *leading_list(const uint8_t *pos, const uint8_t *end
     return pos;
 }
 
-/* Takes the leading list. Returns false if it is damaged. */
+/* Finds the stack of the leading list in the memo, or else decodes the list. Returns false if the
+ * list is damaged. */
 static bool begin_sample(pprof_reader *r, sample *s, const struct upcoming *next)
 {
     s->packed = next->packed;
@@ -443,8 +446,9 @@ static void decode_sample(pprof_reader *r, sample *s, const struct upcoming *nex
     }
 }
 
-/* Commits the stacks decoded ahead. A known stack leaves a gap, which is closed by moving the
- * frames behind it. */
+/* Adds the stacks that were decoded ahead, and their samples, to the builder. If the builder
+ * already has a stack, its frames leave a gap in the column, and the next stack's frames are moved
+ * there. */
 static void commit_ahead(pprof_reader *r, sample *s)
 {
     look_ahead *const ahead = &s->ahead;
@@ -489,7 +493,7 @@ static void put_ahead(const pprof_reader *r, sample *s, uint64_t packed_hash)
     ahead->count++;
 }
 
-/* Commits a sample that is not simple, after all samples before it. */
+/* Adds a sample that is not simple to the builder, after the samples that were decoded ahead. */
 static void commit_sample(pprof_reader *r, sample *s, uint64_t packed_hash)
 {
     commit_ahead(r, s);
@@ -606,7 +610,7 @@ void pprof_read_samples(pprof_reader *r)
     pt_builder_reserve_samples(r->builder, r->sample_count, r->sample_bytes / 2);
     s.value = pt_alloc(r->event_count + 1, sizeof *s.value);
     s.ahead.values = pt_alloc(AHEAD_MAX * r->event_count + 1, sizeof *s.ahead.values);
-    s.memo.on = r->end_key == 0; /* then equal bytes are equal stacks */
+    s.memo.on = r->end_key == 0; /* with ends as labels, equal lists may be different stacks */
     pos = r->start;
     for (;;) {
         find_upcoming(r, &s.memo, &queue, &pos);

@@ -34,7 +34,7 @@ typedef struct {
 
 typedef struct {
     const pt_profile *p;
-    uint32_t *number;           /* string id -> number in the file; PT_NONE = not used yet */
+    uint32_t *number;           /* string id -> its number in the file; PT_NONE = no number yet */
     PT_VECTOR(uint32_t) string; /* number -> string id */
     uint32_t second_empty;      /* number of another "" (number_empty_text); PT_NONE = none yet */
     row_ids mapping, function, location;
@@ -88,8 +88,8 @@ static void number_label_strings(writer *w)
     }
 }
 
-/* The number of the profile's first strings that are the source file's. The reader adds unknown
- * fields, which the model stores as strings, behind them. */
+/* The number of strings that the profile has from its source file. They are the first strings of
+ * the table: the reader adds unknown fields, which the model stores as strings, behind them. */
 static uint32_t source_strings(const writer *w)
 {
     uint32_t count = w->p->string->t.count;

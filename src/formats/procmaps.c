@@ -239,7 +239,8 @@ static void join_pieces(procmaps *s)
     s->maps.count = kept;
 }
 
-/* The name of huge pages to which a main binary was moved; it is then the main binary's name. */
+/* The name of a mapping of huge pages to which code of the main binary was moved. It may be the
+ * first part of the main binary, and is never a library. */
 static const char huge[] = "/anon_hugepage";
 
 /* Is the path a shared object by its name ("libfoo.so", "libfoo.so.6", "x.so_1"), or not a file? */

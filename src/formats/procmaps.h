@@ -29,6 +29,7 @@ bool pt_procmaps_ours(const pt_reader *r);
 
 /* Reads the list to its end and appends the executable mappings. They are then adjusted as in
  * google/pprof's massageMappings and remapMappingIDs: adjacent parts of a file with continuous
- * offsets are joined; the main binary swaps places with the first mapping; huge pages before it are
- * removed; its start moves down to 0x400000 if the file begins there. Facts are added to diag. */
+ * offsets are joined; the main binary swaps places with the first mapping; huge pages before the
+ * main binary are removed; the main binary's start moves down to 0x400000 if the file begins there.
+ * Facts are added to diag. */
 void pt_procmaps_read(pt_reader *r, pt_builder *b, pt_diag *diag);

@@ -46,7 +46,8 @@ static value fail_value(pstats_reader *s, const char *wanted)
     return (value){.kind = OTHER};
 }
 
-/* The number of the object, if its type says that later references may use it. */
+/* Reserves the next number for the object if its type has FLAG_REF, so that later references may
+ * use it. Returns SIZE_MAX for an object without a number. */
 static size_t keep_place(pstats_reader *s, uint8_t type)
 {
     if (!(type & FLAG_REF)) return SIZE_MAX;

@@ -5,8 +5,8 @@
  *   {"trace": [{"name", "relative_path", "absolute_path", "lineno"}, ...],   innermost first
  *    "pid", "thread_id", "time": {"secs_since_epoch", "nanos_since_epoch"}, "on_cpu"}
  *
- * Rule: src/storage of rbspy. A line of version 1 is the same; one of version 0 is the list of the
- * trace alone, and all lists follow each other without a newline. */
+ * Rule: src/storage of rbspy. Version 1 has the same lines. In version 0 a sample is only the list
+ * of the trace, and all lists follow each other without a newline. */
 #include <stdlib.h>
 
 #include "base/text.h"

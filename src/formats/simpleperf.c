@@ -13,7 +13,7 @@
  *   MetaInfo: event_type 1 (repeated)
  *
  * Specification: cmd_report_sample.proto of simpleperf. Files, threads and names of events come
- * behind the samples, so that the file is read twice. Addresses are those in the files. */
+ * behind the samples, so the file is read twice. Addresses are those of the files' segments. */
 #include <inttypes.h>
 
 #include "base/hash.h"
@@ -187,8 +187,8 @@ static void read_record(sp_reader *s, pb_cursor c, bool samples, uint64_t at)
     if (samples && !c.ok && s->bad++ == 0) s->first_bad = at;
 }
 
-/* Reads all records: only their samples, or all but samples. Returns false if the last record is
- * missing. */
+/* Reads all records, but uses only samples (`samples`), or only the other kinds. Returns false if
+ * the end of the list, a record of size 0, is missing. */
 static bool read_records(sp_reader *s, pt_reader r, bool samples)
 {
     pt_skip(&r, HEAD_BYTES);

@@ -24,7 +24,8 @@
 #include "base/grow.h"
 #include "formats/speedscope.h"
 
-/* A stretch of a profile. `to` is its weight, or its end if `from` is its start. */
+/* A sample of the current profile. Its value is to - from: in an evented profile, both ends of a
+ * stretch of time; in a sampled profile, `to` is the weight. */
 typedef struct {
     pt_json_num from, to;
     uint32_t stack;
@@ -39,11 +40,11 @@ typedef struct {
     size_t weights; /* number of weights read so far */
 } profile_parts;
 
-/* Samples of an event and thread. They are added to the builder at the end, since events come
- * before samples. */
+/* The samples of one profile of the file. They are added to the builder at the end, since a builder
+ * gets all events before the first sample. */
 typedef struct {
     uint32_t event, thread; /* thread: a string */
-    size_t end;             /* end of its values */
+    size_t end;             /* its values end there in speedscope_reader.value */
 } profile_values;
 
 typedef struct {
@@ -52,7 +53,7 @@ typedef struct {
     const pt_read_hooks *hooks;
     uint32_t frame_count;
     PT_VECTOR(uint32_t) open; /* frames of the stack, root first */
-    uint32_t *times_open;     /* how often each frame is open; of events */
+    uint32_t *times_open;     /* evented profiles: how often each frame is in the stack */
     PT_VECTOR(profile_values) profile;
     PT_VECTOR(int64_t) value;
     PT_VECTOR(uint32_t) stack; /* stack of each value */

@@ -8,11 +8,11 @@
  *   --- profile
  *   (a gperftools CPU profile; or, without that line, a text profile of heap or contention)
  *
- * The Perl pprof lists adjusted addresses: a caller's is one byte before the return address. In
- * profiles that it wrote itself, the stacks have these addresses, too; in profiles that it fetched
- * and copied, the stacks have return addresses. The reader decides by the names: either the
- * callers' addresses have names, or the addresses one byte before have. Profiles that it wrote
- * itself have no period (it writes 1 us).
+ * The Perl pprof names adjusted addresses: a caller's is one byte before the return address. In
+ * profiles that the Perl pprof wrote itself, the stacks have adjusted addresses, too; in profiles
+ * that it fetched and copied, the stacks have return addresses. The reader decides by the names:
+ * either the callers' addresses have names, or the addresses one byte before them. Profiles that
+ * the Perl pprof wrote itself have no true period: it writes 1 us.
  *
  * Rule: PrintSymbolizedProfile, PrintProfileData, ReadSymbols and FixCallerAddresses of gperftools'
  * pprof 2.0. */
@@ -92,8 +92,8 @@ static symbols read_symbols(pt_reader *r, pt_diag *diag)
 
 enum { INLINED_MAX = 256, START_DIGITS = 16 };
 
-/* The name without "<000000000040112a>", the start of the Perl pprof's procedure. It distinguishes
- * equal names in the Perl pprof's tables and is not shown. */
+/* The name without "<000000000040112a>" at its end. This is the function's start address, by which
+ * the Perl pprof distinguishes equal names in its tables. */
 static pt_span without_start(pt_span name)
 {
     const size_t tail = START_DIGITS + 2;
@@ -218,7 +218,7 @@ static bool callers_are_moved(words w, const symbols *s)
     return moved > as_they_are;
 }
 
-/* Does the profile end with its records? The Perl pprof writes no trailer. */
+/* Does the profile end with its last record? The Perl pprof writes no trailer behind it. */
 static bool lacks_trailer(words w)
 {
     size_t first;

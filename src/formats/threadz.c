@@ -11,8 +11,8 @@
  *   --- Memory map: ---
  *
  * Rule: parseThread of google/pprof (profile/legacy_profile.go): a sample for each thread, from all
- * 0x numbers of its lines; a thread that is the same as the previous one increases that one's
- * count. The first address is the thread's pc, the others are return addresses.
+ * 0x numbers of its lines; a thread that is the same as the previous thread increases the count of
+ * the previous sample. The first address is the thread's pc, the others are return addresses.
  *
  * With hooks->annotate, the names behind the addresses are read, and each thread is a sample of its
  * own with the labels "thread" (its number) and "thread_name". */
@@ -24,7 +24,7 @@ typedef struct {
     pt_legacy l;
     pt_stack_id last; /* stack of the previous thread */
     bool has_last;
-    int64_t same; /* number of threads with that stack */
+    int64_t same; /* number of further threads with that stack */
     pt_labels_id labels;
     uint64_t without; /* threads "same as previous" without a previous one */
 } reading;
@@ -67,7 +67,7 @@ static bool is_header(pt_span line)
     return is_threadz(line) || parse_thread(line, &name, &number);
 }
 
-/* Reads the first line that is not a comment. */
+/* Reads the first line that is neither empty, nor a comment, nor a command such as %warn. */
 static bool first_line(pt_reader *r, pt_span *ret_line)
 {
     while (pt_span_line(r, ret_line)) {

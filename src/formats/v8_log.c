@@ -15,9 +15,9 @@
  * code replaces all code that it overlaps. Frames in no known code are left out, except the
  * innermost.
  *
- * All addresses where code may begin are collected before the ticks are read. So the set of live
- * code is a set of numbers below their count: a bit for each, and in the levels above a bit for
- * each word that has bits. */
+ * All addresses where code may begin are collected before the ticks are read. In the sorted list of
+ * these addresses, each has a number (its slot). So the set of code that exists at a tick is a bit
+ * map of slots, with levels above it: a bit there says that a word of the level below is not 0. */
 #include "formats/plain.h"
 
 #include <stdlib.h>
@@ -34,13 +34,14 @@ enum { LEVELS = 6, FIELDS_MAX = 10 };
 /* ---- Code by address ---- */
 
 typedef struct {
-    uint64_t start, end; /* end: of the code that is there now */
-    uint32_t row;        /* of the caller's */
+    uint64_t start, end; /* end: end of the code that begins at start now */
+    uint32_t row;        /* a row of the caller's table for that code */
 } code_slot;
 
 typedef struct {
     PT_VECTOR(code_slot) slot; /* ascending, all different, once code_map_ready was called */
-    uint64_t *alive[LEVELS];   /* alive[0]: a bit a slot; above it a bit for each word with bits */
+    uint64_t *alive[LEVELS];   /* alive[0]: a bit for each slot, 1 = code begins there now; a bit of
+                                * alive[n + 1]: is this word of alive[n] not 0? */
 } code_map;
 
 PT_ORDER(compare_slots, code_slot, PT_UP(start));
@@ -192,7 +193,8 @@ static bool field_number(const v8_line *line, size_t i, int64_t *ret)
     return pt_span_number(&s, false, ret) && s.size == 0;
 }
 
-/* The value of `digits` hexadecimal digits at that place; -1: they are not there. */
+/* The value of the `digits` hexadecimal digits at s.at[at]; -1 if the text has no such digits
+ * there. */
 static int32_t hex_at(pt_span s, size_t at, size_t digits)
 {
     int32_t number = 0;
@@ -219,8 +221,9 @@ static size_t read_escape(pt_span s, size_t i, int32_t *ret_char)
     return 1 + digits + 6;
 }
 
-/* Interns a text without its escapes: \xHH, \uHHHH, \n and \\. As src/logging/log-file.cc of V8
- * writes them, they are units of UTF-16 in a string of JavaScript, and bytes elsewhere. */
+/* Interns a text, with the character in place of each escape: \xHH, \uHHHH, \n and \\. An escape is
+ * a unit of UTF-16 in a string of JavaScript, and a byte elsewhere (src/logging/log-file.cc of
+ * V8). */
 static uint32_t intern_text(v8_reader *v, pt_span s, bool is_script)
 {
     if (s.size == 0 || memchr(s.at, '\\', s.size) == NULL)
@@ -244,7 +247,7 @@ static uint32_t intern_text(v8_reader *v, pt_span s, bool is_script)
     return string;
 }
 
-/* Removes ":12" from the end; 0 = none is there. */
+/* Removes ":12" from the end and returns the number; 0 if the text ends otherwise. */
 static int64_t cut_number(pt_span *s)
 {
     size_t at = s->size;
@@ -257,8 +260,8 @@ static int64_t cut_number(pt_span *s)
     return number;
 }
 
-/* The location of code. A name of JavaScript is "price /shop.js:3:15"; the path begins behind the
- * first blank, for names seldom have some ("get total" does) and paths may. */
+/* The location of code. A name of JavaScript is "price /shop.js:3:15". The path begins behind the
+ * first blank, since paths have blanks more often than names ("get total" has one). */
 static uint32_t make_code(v8_reader *v, const v8_line *line)
 {
     const bool is_script = line->count > 8;
@@ -384,8 +387,8 @@ static bool read_move(v8_reader *v, const v8_line *line)
     if (!field_address(line, 1, &from) || !field_address(line, 2, &to)) return false;
     const code_slot *const code = find_code(&v->code, from);
     if (code == NULL || code->start != from)
-        return true; /* the code was never created in this
-                      * log */
+        return true; /* the log does not say that the code was
+                      * created */
     const code_slot moved = *code;
     remove_code(&v->code, from);
     add_code(&v->code, to, moved.end - moved.start, moved.row);
@@ -412,8 +415,9 @@ static bool read_line(v8_reader *v, v8_line *line)
     return true;
 }
 
-/* Adds a part of a file: each part has a line, whose addresses count from the beginning of the
- * whole file. */
+/* Adds the mapping of a "shared-library" line. V8 writes a line for each mapped part of a file. The
+ * start in each line is the address of the file's beginning, so the lines of a file have the same
+ * start, and its mapping ends at their highest end. */
 static void add_library(v8_reader *v, const v8_line *line)
 {
     uint64_t start, end;
