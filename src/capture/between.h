@@ -5,8 +5,8 @@
  *
  * A sample in that gap has registers of the old program but no stack. Only the thread's next record
  * distinguishes it from a sample whose stack was unreadable for another reason. So it is held until
- * then. If the next record is the new program's name, the kernel's part was the whole stack, and
- * the sample is complete. Any other record leaves the sample as it is.
+ * then. If the next record is COMM with the new program's name, the kernel's part was the whole
+ * stack, and the sample is complete. Any other record leaves the sample as it is.
  */
 #pragma once
 
@@ -23,8 +23,8 @@ typedef struct pt_between {
 /* Frees the held samples. */
 void pt_between_done(pt_between *between);
 
-/* Might the sample lie in that gap? It has a user frame under the kernel's, is in a system call,
- * and has not a byte of the stack. */
+/* Might the sample lie in that gap? Then it has one user frame under the kernel's frames, is in a
+ * system call, and has no byte of the user stack. */
 bool pt_between_might_be(const pt_sink_sample *sample, const pt_perf_sample *raw);
 
 /* Holds a copy of the sample. If the list is full, the oldest goes to the sink unchanged. */
@@ -33,7 +33,7 @@ void pt_between_hold(pt_between *between, pt_sink *sink, const pt_sink_sample *s
 /* Sends the held samples of a thread to the sink; as complete ones if the thread is now another
  * program. Returns the weight (first value) of samples that became complete. */
 uint64_t pt_between_release(pt_between *between, pt_sink *sink, uint32_t tid, bool is_exec);
-/* Sends the held samples of a process to the sink, which is dropped. */
+/* Sends the held samples of a process to the sink, before the process is freed. */
 void pt_between_forget(pt_between *between, pt_sink *sink, const pt_proc *proc);
 /* Sends all held samples to the sink, at the end of the recording. */
 void pt_between_end(pt_between *between, pt_sink *sink);

@@ -20,15 +20,15 @@
 #include "capture/kernel.h"
 
 enum {
-    WAKE_MS = 25,         /* after this wait without new records, the last one is fed; */
-    CALM_WAKE_MS = 600,   /* longer if none of them is urgent: the spool wakes the reader before */
-    IDLE_WAKE_MS = 1000,  /* longest sleep */
-    ASKING_WAKE_MS = 100, /* longest sleep while /proc is polled for the end of targets */
-    HASTY_WAKE_MS = 4,    /* sleep while copies of stacks may have to grow: */
-    FIRST_NS = 300000000, /* at the start of the recording, */
-    TICKED_NS = 5000000,  /* (if they cannot: for so long after all timers have ticked) */
-    GROWN_NS = 100000000, /* and after the copies grew */
-    URGENT = -15,         /* nice(2), where permitted */
+    WAKE_MS = 25,            /* after this wait without new records, the youngest records are fed */
+    CALM_WAKE_MS = 600,      /* the same if no record is urgent: an urgent one ends the wait */
+    IDLE_WAKE_MS = 1000,     /* longest sleep */
+    ASKING_WAKE_MS = 100,    /* longest sleep while /proc is polled for the end of targets */
+    HASTY_WAKE_MS = 4,       /* longest sleep while is_hasty, which lasts: */
+    FIRST_NS = 300000000,    /* this long from the start, if copies of stacks may grow; */
+    TICKED_NS = 5000000,     /* else until this long after the first tick of all timers; */
+    GROWN_NS = 100000000,    /* and this long after copies grew */
+    URGENT = -15,            /* nice(2), where permitted */
     PROGRESS_NS = 250000000, /* between two progress reports */
     WEIGH_NS = 200000000,    /* between two readings of the memory that is held */
     KEEP_MS = 400,           /* between two writes of the kept recording */
@@ -108,8 +108,8 @@ static void read_target(pt_capture *c, pid_t pid)
 }
 
 /* Reads the mappings of all processes: they cannot be read after a process ends, its children share
- * them, and a process may be moved into the control group later. With waits of the whole machine
- * also their unwind tables, since all threads are switched at once. */
+ * them, and a process may be moved into the control group later. If the waits of the whole machine
+ * are recorded, reads their unwind tables, too, since all threads are switched at once. */
 static void read_all_processes(pt_capture *c)
 {
     DIR *const dir = opendir(c->procs.root);
@@ -126,8 +126,8 @@ static void read_all_processes(pt_capture *c)
     if (dir != NULL) closedir(dir);
 }
 
-/* Opens a pidfd of a target. It stays -1 on kernels before 5.3, in some sandboxes, and without free
- * descriptors. */
+/* Opens a pidfd of a target. The descriptor is -1 on kernels before 5.3, in some sandboxes, and
+ * without free descriptors. */
 static void watch_process(pt_capture *c, pid_t pid)
 {
     PT_GROW(c->target, c->target.count + 1);
@@ -294,8 +294,8 @@ static uint64_t record_clock_ns(void *arg)
     return (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
 }
 
-/* Opens the ledger. Not for events per cpu that sample the user or the kernel alone: no clock
- * measures that part of the time. */
+/* Opens the ledger. There is none for events per cpu that sample only user mode or only the kernel:
+ * no clock measures that part of the time. */
 static void open_ledger(pt_capture *c)
 {
     const pt_event_plan *const plan = &c->set.plan;
@@ -335,7 +335,7 @@ static void note_refusal(pt_capture *c, const pt_error *refusal)
     snprintf(c->facts.why_copied, sizeof c->facts.why_copied, "%s", refusal->message);
 }
 
-/* The limit as switches in 2^23 ns. 0: no limit. */
+/* A limit of stacks per second as stacks in 2^23 ns (8.4 ms). 0: no limit. */
 static uint32_t stacks_max(uint64_t a_second)
 {
     const uint64_t max = (a_second << 23) / 1000000000;
@@ -625,9 +625,9 @@ static void write_keep(pt_capture *c, int64_t now_ns)
         pt_sink_write_kept(c->sink, &facts);
 }
 
-/* True at the start of a recording by copies and just after they grew: then short copies must be
- * noticed quickly, before many stacks are cut, and the first ticks of timers, which may repeat them
- * fast. */
+/* True at the start of a recording by copies and just after they grew: then the reader must soon
+ * notice short copies, before many stacks are cut, and first ticks of timers, which may repeat
+ * their first period fast. */
 static bool is_hasty(const pt_capture *c, int64_t now_ns)
 {
     const bool may_grow = c->set.plan.stack_bytes < PT_STACK_BYTES_MAX;
@@ -636,8 +636,8 @@ static bool is_hasty(const pt_capture *c, int64_t now_ns)
            (may_grow && now_ns - c->grown_ns < GROWN_NS);
 }
 
-/* Has a timer of a cpu not had its first tick yet? A timer repeats its first time until it is given
- * its period. */
+/* May a timer of a cpu not have had its first tick yet? A timer repeats its first period until it
+ * is given its lasting one. */
 static bool is_first_round(const pt_capture *c, int64_t now_ns)
 {
     return c->set.timers > 1 &&

@@ -8,7 +8,8 @@
  *                                                     -> stacks, unwound by tables -> sink (sink.h)
  *
  * The target is only observed: nothing is loaded into it, stopped or changed. The kernel copies
- * user stacks; they are unwound at once and never stored.
+ * user stacks, which are unwound at once and never stored. Or a BPF program (src/bpf), called the
+ * kernel's walker here, unwinds them in the kernel.
  */
 #pragma once
 
@@ -31,7 +32,7 @@ typedef struct pt_capture_frames {
 typedef struct pt_capture_facts {
     uint64_t samples;   /* kept samples, counted in periods */
     uint64_t complete;  /* of them: the stack reached the start of its thread */
-    uint64_t unchecked; /* of them: the same, but by frame pointers that no rule confirms */
+    uint64_t unchecked; /* of them: it was reached by frame pointers that no rule confirms */
     uint64_t stacks;    /* samples taken, regardless of weight */
     uint64_t walked;    /* of them: unwound in the kernel */
     pt_capture_frames frames[PT_JOURNAL_LANGUAGES];
@@ -43,15 +44,15 @@ typedef struct pt_capture_facts {
     uint64_t period_ns;  /* of clock events; else 0 */
     uint64_t period;     /* of other events; 0: varies */
     uint64_t seen_ns;    /* CPU time in all samples; 0 if the event is no clock */
-    uint64_t not_sampled_ns; /* part of it: in rows of their own, because no sample shows it */
+    uint64_t not_sampled_ns; /* part of seen_ns that no sample shows: it has rows of its own */
     uint64_t used_ns;        /* CPU time of the targets; 0: unknown */
     uint64_t own_ns;         /* CPU time of the recorder itself, not in used_ns */
     uint64_t events_seen;    /* event count in all samples, if the event is no clock */
     uint64_t events;         /* total event count, if the event is no clock; 0: unknown */
     /* Time that threads waited, and the part of it in which they waited only for a cpu. */
     uint64_t off_cpu_ns, ready_ns;
-    /* Waits whose stacks were not taken, since other waits stand for them; and the largest number
-     * of waits that one of those stands for. */
+    /* passed_waits: waits whose stacks were not taken because of switch_stacks; other waits stand
+     * for them. wait_weight: the largest number of waits that one taken stack stands for. */
     uint64_t passed_waits, wait_weight;
     uint64_t lost_waits;     /* waits whose stacks were lost; their time is in no value */
     uint64_t missed_threads; /* threads that ended before an event could be opened for them */
@@ -75,15 +76,15 @@ typedef struct pt_capture_facts {
     char why_copied[512]; /* if has_walker is false but a walker was requested: the reason */
 } pt_capture_facts;
 
-/* The largest number of samples of recorded processes that may have been lost. The kernel does not
- * say which process a lost sample belongs to, and events per cpu sample all processes. So the
- * number is at most that of the periods in used_ns (the clock of the recorded processes; 0:
- * unknown) that no sample has. */
+/* An upper limit for the lost samples of recorded processes. The kernel does not say which process
+ * a lost sample belongs to, and events per cpu sample all processes. So the limit is at most the
+ * number of periods in used_ns (CPU time of the recorded processes; 0: unknown) that no sample has.
+ */
 uint64_t pt_capture_lost(const pt_capture_facts *facts, uint64_t used_ns);
 
 /* The processes to record. */
 typedef struct pt_capture_targets {
-    const pid_t *pids; /* these processes and their children; NULL and 0: the fields below decide */
+    const pid_t *pids; /* these processes and their children; NULL and 0: `all` or cgroup decides */
     size_t pid_count;
     bool with_started; /* also the running processes that pids have started before */
     bool all;          /* every process */
@@ -95,8 +96,9 @@ typedef struct pt_capture_targets {
 typedef enum pt_walk_wish {
     PT_WALK_NEVER,
     PT_WALK_OR_FAIL, /* always: otherwise pt_capture_new fails */
-    PT_WALK_FIRST, /* from the first sample on, if possible: pt_capture_new waits for it, 0.04 s */
-    PT_WALK_SOON,  /* from when the program is loaded, if possible; loading begins a little later */
+    PT_WALK_FIRST,   /* from the first sample on, if possible: pt_capture_new loads it, which takes
+                      * 0.04 s */
+    PT_WALK_SOON, /* from when the program is loaded, if possible; loading begins a little later */
 } pt_walk_wish;
 
 typedef struct pt_capture_options {
@@ -116,13 +118,13 @@ typedef struct pt_capture_options {
     bool each_thread;      /* events per thread, even where events per cpu are allowed */
     int64_t duration_ns;   /* 0: until stopped */
     uint64_t memory_bytes; /* the recording ends when it holds more; 0: no limit */
-    pid_t until; /* not 0: until this process ends; else until all of targets.pids have ended */
+    pid_t until; /* the recording ends with this process; 0: when all of targets.pids have ended */
     bool awaits_exec;      /* targets.pids is a child of this process that will run a command */
     pt_table_cache tables; /* the store of unwind tables */
     /* Folder in which the recording is kept (keep.h) as it grows; NULL: nowhere */
     const char *keep_folder;
     const char *typed;                 /* the command line, for the kept recording */
-    const volatile sig_atomic_t *stop; /* becomes nonzero: stop */
+    const volatile sig_atomic_t *stop; /* the recording ends when it is not 0 */
     /* Called from time to time; or NULL. */
     void (*progress)(void *arg, const pt_capture_facts *facts);
     void *progress_arg;
@@ -144,8 +146,8 @@ void pt_capture_start(pt_capture *capture);
 void pt_capture_run(pt_capture *capture);
 
 /* Ends the recording. The profile has events samples/count, then cpu/nanoseconds or the event's
- * count; with off_cpu also off-cpu/nanoseconds, ready/nanoseconds, waits/count,
- * preemptions/count, if there are any gil/nanoseconds, with wakers woken/nanoseconds. The caller
+ * count; with off_cpu also off-cpu/nanoseconds, ready/nanoseconds, waits/count, preemptions/count;
+ * gil/nanoseconds, if threads waited for CPython's lock; with wakers, woken/nanoseconds. The caller
  * unrefs it. */
 pt_status pt_capture_finish(pt_capture *capture, pt_capture_facts *ret_facts,
                             const pt_profile **ret_profile, pt_error *reterr);

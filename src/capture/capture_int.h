@@ -40,7 +40,7 @@ typedef struct pt_waiting {
 typedef struct pt_wait_stack {
     uint64_t key;
     uint32_t pid, row;         /* row: of the sink */
-    bool is_for_lock;          /* of the interpreter */
+    bool is_for_lock;          /* threads wait there for the lock of their interpreter */
     char waker[PT_COMM_BYTES]; /* of a stack that woke a thread: the name of its process */
 } pt_wait_stack;
 
@@ -89,13 +89,13 @@ struct pt_capture {
     pt_capture_options options;
     pt_pid_list pids;      /* options.targets.pids, if it has more than the caller's */
     pt_bpf_engine *walker; /* walks stacks in the kernel; NULL: none, or none yet */
-    pt_known *known;       /* the stacks that it has sent; NULL as walker */
-    pt_loader *loader;     /* of the walker; NULL: nothing is being loaded */
+    pt_known *known;       /* the stacks that the walker has sent; NULL if walker is */
+    pt_loader *loader;     /* loads the walker; NULL: nothing is being loaded */
     pt_event_set set;
     pt_procs procs;
     pt_builder *builder;
     pt_sink *sink;
-    pt_named *named;       /* functions of CPython */
+    pt_named *named;       /* functions of interpreters */
     pt_named_chain joined; /* of the current sample */
     pt_keep *keep;         /* NULL: the recording is not kept */
     int64_t weighed_ns;    /* time of the last reading of the memory that is held */
@@ -127,11 +127,12 @@ struct pt_capture {
 void pt_feed_upto(pt_capture *capture, uint64_t limit_ns);
 /* Processes new records that must not wait: those of new threads and first samples. */
 void pt_feed_urgent(pt_capture *capture);
-/* Makes the records of a process urgent where other processes are not recorded. */
+/* Makes the records of a process urgent (pt_spool_heed), if the targets were given by pid. */
 void pt_feed_heed(pt_capture *capture, pt_proc *proc);
-/* Sends the modules of a process to the kernel's walker, if there is one: it walks later stacks. */
+/* Sends the modules of a process to the kernel's walker, if there is one, which then walks the
+ * stacks of the process. */
 void pt_feed_walker(pt_capture *capture, pt_proc *proc, const pt_unwind_modules *modules);
-/* With events of switches: a thread is switched out, at c->stack. */
+/* With events of switches: the record's thread is switched out; its stack is capture->stack. */
 void pt_waits_begin(pt_capture *capture, pt_proc *proc, const pt_perf_record *record);
 /* The record of a switch follows the switch's sample and shows whether the thread was preempted. */
 void pt_waits_on_switch(pt_capture *capture, const pt_perf_record *record);
@@ -140,14 +141,16 @@ void pt_waits_on_switch(pt_capture *capture, const pt_perf_record *record);
 void pt_waits_reset(pt_capture *capture, uint32_t tid, bool is_gone);
 /* A thread of proc begins. Its waits before its events are open have a row of their own. */
 void pt_waits_born(pt_capture *capture, const pt_proc *proc, uint32_t tid, uint64_t now_ns);
-/* With the kernel's walker: c->stack is a stack of waits or of a waker; a single wait has ended. */
+/* With the kernel's walker. pt_waits_stack: capture->stack is a stack at which threads wait, or
+ * from which a thread was woken. pt_waits_ended: a single wait has ended. pt_waits_read: reads the
+ * walker's sums of waits. */
 void pt_waits_stack(pt_capture *capture, pt_proc *proc, const pt_perf_record *record);
 void pt_waits_ended(pt_capture *capture, const pt_bpf_wait_end *ended);
 void pt_waits_read(pt_capture *capture);
 /* At the end of the recording: counts the time that threads have waited up to now. */
 void pt_waits_finish(pt_capture *capture, uint64_t now_ns);
 void pt_waits_done(pt_capture *capture);
-/* Walks the stacks of threads that wait already. */
+/* Makes a sample of each thread that waits when the recording begins. */
 void pt_feed_resting(pt_capture *capture);
 /* At the end of the recording: counts the time that threads have waited up to now, and releases
  * held samples. */

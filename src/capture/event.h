@@ -38,18 +38,19 @@ typedef struct pt_event_plan {
     bool has_group;       /* events per cpu count only while a thread of a control group runs; */
     int group_fd;         /* the open folder of that group */
     uint32_t stack_bytes; /* bytes of the user stack to copy; grows during the recording */
-    bool
-        may_walk; /* samples have room for stacks of a walker, now or later; needs events per cpu */
-    bool walks_waits;      /* the walker also sees switches of threads */
+    bool may_walk;    /* samples have room for the stacks that a walker sends, now or later; needs
+                       * events per cpu */
+    bool walks_waits; /* the walker also sees switches of threads */
     pt_bpf_engine *walker; /* walks stacks in the kernel; NULL: none, or none yet */
 } pt_event_plan;
 
-/* The shortest first period of a new thread's event, about 5 times the shortest of the kernel's
- * timers: more samples may follow at this period until the first is noticed. */
+/* The shortest first period of a new thread's event, about 5 times the shortest period of the
+ * kernel's timers: the event repeats this period until the recorder has noticed the first sample.
+ */
 enum { PT_FIRST_PERIOD_MIN_NS = 50000 };
 
-/* Sizes of the stack copy: the first, that with few samples and large rings, the largest (the size
- * must fit 16 bits). */
+/* Sizes of the stack copy: at the start, at the start with few samples and large rings, the largest
+ * (the size must fit 16 bits). */
 enum {
     PT_STACK_BYTES_FIRST = 8 << 10,
     PT_STACK_BYTES_ROOMY = 32 << 10,
@@ -79,7 +80,8 @@ int pt_event_open_dummy(const pt_event_plan *plan, pid_t tid, int cpu, bool is_r
                         uint32_t wakeup_bytes);
 /* The event through which the plan's walker writes an output into a ring. */
 int pt_event_open_output(const pt_event_plan *plan, pt_bpf_output output, int cpu);
-/* Makes the plan's walker see each sample of an event first. False with errno. */
+/* Attaches the plan's walker to an event: at each sample the walker runs first, and may drop the
+ * sample. False with errno. */
 bool pt_event_walk(const pt_event_plan *plan, int fd);
 /* An event that counts the CPU time of a thread and of all threads that it starts. Read it with
  * pt_event_read. */

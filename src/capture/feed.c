@@ -108,7 +108,9 @@ static void fault_in_page(const pt_capture *c, pt_proc *proc, const pt_perf_samp
 
 void pt_feed_walker(pt_capture *c, pt_proc *proc, const pt_unwind_modules *modules)
 {
-    enum { AGAIN_AFTER = 256 }; /* calls, one a sample: each try takes memory of the pool */
+    enum {
+        AGAIN_AFTER = 256
+    }; /* samples until the next try, since each try takes memory of the pool */
     if (c->walker == NULL || proc->has_exited || proc->copies_until_ns != 0 ||
         proc->walked_generation == modules->generation)
         return;
@@ -179,7 +181,8 @@ static void use_walked(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
         c->stack.end = PT_STACK_END_TRUNCATED;
 }
 
-/* The kernel's walker gets all modules; without it those are read that stacks have code of. */
+/* Unwinds the kernel's copy of a stack. With a walker all mapped files are read, since the walker
+ * needs their tables; else only the files that stacks have code of. */
 static void unwind_copy(pt_capture *c, pt_proc *proc, pt_perf_record *r)
 {
     const pt_unwind_modules modules = pt_proc_modules(&c->procs, proc, c->walker != NULL);
@@ -244,8 +247,8 @@ static bool is_in_kernel(const pt_perf_record *r)
     return (r->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
 }
 
-/* Makes the spool drop the stacks of a process that is not recorded, and the kernel's walker its
- * samples, from the second on: most short processes have one. */
+/* Makes the spool drop the stacks of a process that is not recorded. From its second sample on, the
+ * kernel's walker drops its samples, too: most short processes have only one. */
 static void drop_samples(pt_capture *c, pt_proc *proc)
 {
     const bool may_be_wanted_later = proc->awaits_exec || c->options.targets.cgroup != NULL;
@@ -292,7 +295,7 @@ static pt_proc *find_wanted(pt_capture *c, const pt_perf_record *r)
     return NULL;
 }
 
-/* A stack at which a thread waits, or one that woke a thread. */
+/* Takes a stack at which a thread waits, or whose thread woke another. */
 static void on_wait(pt_capture *c, pt_perf_record *r)
 {
     const bool is_waker = r->sample.wait->role == PT_BPF_WAKER;
@@ -356,7 +359,9 @@ void pt_feed_resting(pt_capture *c)
     pt_bpf_engine_resting(c->walker, add_resting, c);
 }
 
-/* Does the sink have a row of the sample's stack without the kernel's frames? */
+/* Takes the kernel's frames of the sample, and the facts of its known stack. True if there are no
+ * kernel frames and the sink still has the stack's row: then nothing has to be unwound or looked
+ * up. */
 static bool recall_stack(pt_capture *c, const pt_proc *proc, const pt_perf_record *r,
                          const pt_known_stack *known)
 {
@@ -459,7 +464,8 @@ static void on_sample(pt_capture *c, pt_perf_record *r)
     }
     pt_between_release(&c->between, c->sink, r->tid, false);
     const uint32_t of_stack = is_again ? known->mark.row : pt_sink_stack(c->sink, &sample);
-    const bool has_names = pt_named_gone(c->named) == gone; /* else its functions may come later */
+    const bool has_names = pt_named_gone(c->named) == gone; /* else names of functions may come
+                                                             * later */
     if (!is_again && known != NULL && has_names) mark_stack(c, proc, known, of_stack);
     const pt_sink_moment moment = {r->tid, r->cpu, sample.time_ns, sample.values};
     const uint32_t row = pt_sink_count(c->sink, of_stack, &moment);
@@ -498,9 +504,10 @@ static void end_process(pt_capture *c, pt_proc *proc)
     pt_spool_hurry(c->set.spool, proc->pid, false);
     proc->is_shunned = false;
     if (c->walker != NULL) pt_bpf_engine_forget(c->walker, proc->pid);
-    if (proc->is_counted && proc->threads > 0) proc->walked_generation = 0; /* they go on */
+    if (proc->is_counted && proc->threads > 0)
+        proc->walked_generation = 0; /* its other threads go on */
     if (old == NULL) return;
-    /* After its end, late samples may have sent the process to the walker again. */
+    /* Late samples of an ended process may have sent it to the walker again. */
     if (c->walker != NULL && pt_procs_find(&c->procs, old->pid) == old)
         pt_bpf_engine_forget(c->walker, old->pid);
     pt_between_forget(&c->between, c->sink, old);
@@ -658,6 +665,6 @@ void pt_feed_urgent(pt_capture *c)
             pt_ring_next(&ahead, &head);
         }
         pair->seen = ahead.tail;
-        pair->side.scratch = ahead.scratch; /* one for both */
+        pair->side.scratch = ahead.scratch; /* both share it */
     }
 }

@@ -153,7 +153,7 @@ static size_t visit_place(const char *place, pt_folder_left *visit, void *contex
     return count;
 }
 
-/* The places for a folder. The last is the same as the second without a TMPDIR of its own. */
+/* The places for a folder. Without TMPDIR, the second and the last are both /tmp. */
 enum { PLACES = 3 };
 
 static void list_places(const char *tmpdir, const char *places[PLACES])
@@ -163,9 +163,9 @@ static void list_places(const char *tmpdir, const char *places[PLACES])
     places[2] = "/tmp";
 }
 
-/* The path of a file in the first place that marks that this user has had a recording's folder in
- * another place; a search of those may have to read thousands of names. The caller frees the path.
- */
+/* The path of a file in the first place. If it exists, this user has had a recording's folder in
+ * another place. Without it those places are not searched, since that may mean reading thousands of
+ * names. The caller frees the path. */
 static char *elsewhere_mark(const char *place)
 {
     return pt_strf("%s/pitot-elsewhere.%u", place, (unsigned)geteuid());
@@ -209,7 +209,7 @@ void pt_folder_name_result(const char *folder, const char *path)
 {
     PT_FREE char *link = pt_strf("%.*s" RESULT, (int)(pt_base_name(folder) - folder), folder);
     if (symlink(path, link) != 0) {
-    } /* then nobody knows it */
+    } /* then readers do not learn the name */
 }
 
 bool pt_folder_is_running(const char *outer, pt_folder_running *ret_running)

@@ -196,8 +196,8 @@ static bool is_reported_file(const pt_image *image, const struct stat *st, bool 
                                                                 minor(st->st_dev) == image->minor));
 }
 
-/* Reads an image from a file, or what was not wanted when it was read. root: of the process that
- * maps it; NULL: the recorder's own. */
+/* Reads an image from a file; of an image that was read before, the facts about interpreters that
+ * it lacks. root: of the process that maps it; NULL: the recorder's own. */
 static bool read_image_file(pt_images *images, uint32_t number, const char *root, const char *path,
                             bool is_mapping)
 {
@@ -274,8 +274,8 @@ void pt_images_look(pt_images *images, uint32_t number, uint32_t pid, uint64_t s
     if (!image->is_found && pid == 0) image->is_looked_at = ++image->tries >= TRIES_MAX;
 }
 
-/* Is the file of an older mapping's image, which was not read, another file than the present
- * mapping's, by its inode? Inodes are compared only on one device: some file systems report another
+/* Do the inodes show that an older mapping's image, whose file was not read, is another file than
+ * the present mapping's? Inodes are compared only on one device: some file systems report another
  * device to the kernel's records than to stat. */
 static bool is_other_inode(const pt_image *older, const pt_image *now)
 {

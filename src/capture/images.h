@@ -37,14 +37,16 @@ typedef struct pt_image {
     uint32_t major, minor;
     uint64_t inode;
     bool is_looked_at, is_found;       /* the file was searched; it was found */
-    uint8_t tries;                     /* of reading the file of processes that have ended */
-    uint8_t build_id[PT_IMAGE_ID_MAX]; /* of the key; or of the file once it was read */
+    uint8_t tries;                     /* to read the file, after the processes that mapped it have
+                                        * ended */
+    uint8_t build_id[PT_IMAGE_ID_MAX]; /* as in the key; once the file was read, that of the file */
     uint32_t build_id_bytes;
     uint64_t entry_addr; /* as linked: where the kernel starts the program */
     pt_mapped_image mapped;
     pt_interp_image interp;
-    bool has_interp; /* it was read */
-    /* To which the tables belong: the same file under another name or key. NULL: to this one. */
+    bool has_interp; /* interp was read */
+    /* The image that owns the tables, of the same file under another path or key. NULL: this image
+     * does. */
     struct pt_image *owner;
     bool is_listed;     /* in pt_images.of_id */
     struct stat status; /* of the file that was read; zeros: the vDSO, or none */
@@ -54,7 +56,8 @@ typedef struct pt_image {
 
 typedef struct pt_images {
     pt_table_cache cache;      /* folder NULL: tables are not kept on disk */
-    bool wants_interp;         /* what files say of interpreters is needed, but for Java's */
+    bool wants_interp;         /* files are read for facts about interpreters; for Java's they
+                                * always are */
     bool wants_locks;          /* see pt_interp_image.lock_waits */
     PT_VECTOR(pt_image *) all; /* one allocation each, since modules point to their tables */
     pt_index index;
@@ -62,7 +65,7 @@ typedef struct pt_images {
     size_t read_count; /* files that were read since the last sweep */
 } pt_images;
 
-enum { PT_IMAGES_SWEEP = 64 }; /* so many files are read before a sweep */
+enum { PT_IMAGES_SWEEP = 64 }; /* number of files that are read before a sweep */
 
 void pt_images_init(pt_images *images);
 void pt_images_done(pt_images *images);

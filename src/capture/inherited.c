@@ -27,7 +27,8 @@ typedef struct {
     uint32_t number; /* 0: closed */
     pid_t tid;
     uint64_t opened_ns, forked_ns, drawn_ns; /* when the last fork was noticed, periods drawn */
-    uint64_t retires_ns; /* when events that replace it count for all new children; 0: none do */
+    uint64_t retires_ns; /* from when all new children inherit the events that replace it; 0: none
+                          * replace it */
     int *fds;            /* -1: none */
 } event_group;
 
@@ -177,8 +178,8 @@ static event_group *make_room(pt_inherited *all, uint64_t now_ns)
     return oldest;
 }
 
-/* random: the state of a random generator; NULL: the events have the whole period. Returns when all
- * events were open; 0: they could not be opened. */
+/* Opens a group of events of thread tid. random: the state of a random generator; NULL: the events
+ * have the whole period. Returns the time when all were open; 0: they could not be opened. */
 static uint64_t open_group(pt_inherited *all, pid_t tid, uint64_t forked_ns, uint64_t *random)
 {
     const uint64_t now_ns = (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
@@ -294,8 +295,8 @@ uint64_t pt_inherited_tick_ns(uint64_t ran_ns, uint64_t most_ns)
 {
     if (ran_ns < PT_FIRST_PERIOD_MIN_NS || ran_ns > LIFE_NS) return 0;
     if (most_ns <= PT_FIRST_PERIOD_MIN_NS) return most_ns;
-    /* Ticks number `first` to `last` come at this time, each with one of all periods. Number n
-     * comes with a density of 1 / (n * part_ns). */
+    /* For each n from `first` to `last`, one of the possible periods makes tick number n fall on
+     * this time: with a density of 1 / (n * part_ns). */
     enum { EXACT_MAX = 16 };
     const double part_ns = (double)(most_ns - PT_FIRST_PERIOD_MIN_NS);
     const uint64_t first = (ran_ns + most_ns - 1) / most_ns, last = ran_ns / PT_FIRST_PERIOD_MIN_NS;

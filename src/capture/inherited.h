@@ -1,5 +1,5 @@
-/* inherited.h: samples of a new thread from its start until its own events are open. A process is
- * its first thread here: a short one ends before it has events of its own.
+/* inherited.h: samples of a new thread from its start until its own events are open. Here a process
+ * is its first thread; a short process ends before it has events of its own.
  *
  *   thread 7     its own events, and inherited events of period p, which is drawn anew at each fork
  *     |
@@ -7,13 +7,14 @@
  *                           |---------|          until the recorder has opened events of thread 8
  *
  * The kernel gives each new thread a whole period of an inherited event before its first tick. The
- * period is random. A tick weighs the less, the likelier a tick is at its moment of a thread's
- * time, so each part of the time gets its weight. Samples of thread 7 by the inherited events do
- * not count, nor do those of thread 8 after its own events are open.
+ * period is random. Over all periods, ticks are likelier at some moments of a thread's life than at
+ * others. A tick weighs less where ticks are likelier, so each part of the life gets its weight.
+ * Samples of thread 7 by the inherited events do not count, nor do those of thread 8 after its own
+ * events are open.
  *
  * Inherited events are closed after a tenth of a second or later, which stops them in all threads,
- * since the short periods cost CPU time. If the thread has started threads lately, others are
- * opened before. A new thread has samples by the last events that it inherited.
+ * since the short periods cost CPU time. If the thread has started threads lately, other inherited
+ * events are opened first. A new thread has samples by the last events that it inherited.
  */
 #pragma once
 
@@ -39,20 +40,20 @@ void pt_inherited_free(pt_inherited *inherited); /* accepts NULL */
 
 /* The events that a thread inherited at its birth. */
 typedef struct pt_inherited_birth {
-    uint32_t cover;        /* their number; 0: none */
-    bool has_whole_period; /* their period is that of the recording: none was drawn yet */
+    uint32_t cover;        /* the number of their group, counted from 1; 0: none */
+    bool has_whole_period; /* their period is that of the recording: no random one was drawn yet */
 } pt_inherited_birth;
 
 /* The events that a child of thread tid inherited if it began at that time (CLOCK_MONOTONIC); they
- * may be closed by now. parent: of tid itself. */
+ * may be closed by now. parent: the birth of tid itself. */
 pt_inherited_birth pt_inherited_at_birth(const pt_inherited *inherited, pid_t tid,
                                          const pt_inherited_birth *parent, uint64_t time_ns);
 /* Opens events of thread tid that its first child inherits. They have the whole period, so they
  * cost little until pt_inherited_fork draws others. */
 void pt_inherited_begin(pt_inherited *inherited, pid_t tid);
 /* Call it when the recorder notices that thread tid has started another thread. Opens events of tid
- * unless its children inherit some already, and draws the periods of these anew, with the state of
- * a random generator. */
+ * unless its children inherit some already; of those it draws the periods anew. cover: of the birth
+ * of tid. random: the state of a random generator. */
 void pt_inherited_fork(pt_inherited *inherited, pid_t tid, uint32_t cover, uint64_t *random);
 /* Closes the events that were opened a tenth of a second before seen_ns, and opens others for
  * threads that have started threads lately. seen_ns: the records of all forks up to then have been

@@ -387,8 +387,8 @@ static uint32_t count_frames(const pt_proc_interp *interp, const pt_bpf_stack *w
     return is_own ? count : 0;
 }
 
-/* Puts the frames of an interpreter whose stack is the native one (V8) behind their native frames.
- */
+/* Joins the frames of an interpreter that runs on the native stack (V8): puts each behind its
+ * native frame. */
 static void join_by_place(pt_named *named, pt_proc *proc, const pt_bpf_stack *walked,
                           uint32_t native_count, uint32_t frame_count, uint32_t room,
                           pt_named_chain *ret_chain)

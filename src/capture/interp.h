@@ -6,8 +6,8 @@
  *
  * The kernel copies the names of a function in the first sample of a cpu with it (pt_named_learn).
  * The recorder reads the rest from the process, if the function is still the copied one. Frames of
- * a function that was freed before are called [Python code], [PHP code]. interp_language.h has the
- * languages.
+ * a function that was freed before it was read are called [Python code], [PHP code].
+ * interp_language.h has the languages.
  */
 #pragma once
 
@@ -27,7 +27,8 @@ void pt_named_find(pt_named *named, const pt_procs *procs, pt_proc *proc);
 /* The facts about the process's interpreter for the kernel's walker. NULL: the process has no
  * interpreter, or its frames cannot be read. */
 const pt_bpf_interp *pt_named_wanted(const pt_proc *proc);
-/* Are the names of its functions in the memory of the process only? Then they must be read soon. */
+/* Are the names of the interpreter's functions in the process's memory only? Then they must be read
+ * soon. */
 bool pt_named_is_hurried(const pt_proc *proc);
 
 /* Takes a function that the kernel copied. */
@@ -60,7 +61,8 @@ pt_line pt_named_line(const pt_named *named, uint64_t word, pt_function *ret_fun
 const char *pt_named_refused(pt_named *named);
 
 /* Adds a function that the recorder has read itself, unless it is known. The content has no lines.
- * Returns the function's number; if there is no room, that of its language. */
+ * Returns the function's number; if there is no room, the number that stands for all functions of
+ * the language without names. */
 uint32_t pt_named_add(pt_named *named, pt_proc *proc, uint64_t addr, uint32_t check,
                       uint8_t language, const pt_code_content *content);
 /* The word of a function's frame. place: in its line table, or the line itself, 0 if it is unknown.

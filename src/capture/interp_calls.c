@@ -17,7 +17,8 @@ enum {
 };
 
 typedef struct {
-    uint64_t slots[SLOTS_MAX], stubs[STUBS_MAX]; /* stubs: of jumps */
+    uint64_t slots[SLOTS_MAX], stubs[STUBS_MAX]; /* stubs: code that jumps to the address in a
+                                                  * slot */
     uint32_t slot_count, stub_count;
 } imported;
 

@@ -19,7 +19,7 @@ static void take_symbol(pt_wanted_symbol *wanted, const pt_elf_symbol *symbol, u
     wanted->is_found = true;
 }
 
-/* Returns the number of symbols that are still wanted. */
+/* Returns the number of symbols that were not found. */
 static size_t find_dynamic(const pt_elf *elf, pt_wanted_symbol *wanted, size_t count)
 {
     pt_elf_symbols symbols;
@@ -114,8 +114,8 @@ void pt_interp_find_evaluator(const pt_elf *elf, const pt_wanted_symbol *symbol,
     free(starts);
 }
 
-/* glibc has symbols for debuggers, which hold the bits, the number and the offset of a field of its
- * threads. */
+/* glibc has variables for debuggers. Each describes a field of glibc's structure of a thread: bits
+ * of an item, number of items, offset. */
 static void read_libc(const pt_elf *elf, pt_interp_image *image)
 {
     enum { BITS, COUNT, OFFSET, FIELDS, OFFSET_MAX = 1 << 16 };

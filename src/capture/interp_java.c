@@ -19,14 +19,14 @@ enum {
     PLACES = 2048,
     METHODS = 1024,
     FRESH_NS = 100000000, /* data that was read is not compared again for this time */
-    /* A page is read once for the samples that are taken from the rings together: these are older
-     * than that by more. */
+    /* A page is read once for all samples that are taken from the rings together: all of them were
+     * made longer than this before the page was read. */
     PAGE_FRESH_NS = 1000000,
     TRY_NS = 5000000, /* between the first attempts, until the virtual machine has started */
     TRIES_MAX = 16,   /* attempts; the time between them grows */
     LATE_TRY_NS = 1000000000,
     /* Invalid data could make each frame costly. So a process has a budget of reads, which grows by
-     * one each time that so many ns have passed; a read from the kernel counts as several. */
+     * one each READ_NS. A read that asks the kernel for a page counts as KERNEL_READS. */
     READS_MAX = 4 << 20,
     READ_NS = 50,
     KERNEL_READS = 32,
@@ -35,7 +35,7 @@ enum {
 /* A page of the process's memory. */
 typedef struct {
     uint64_t addr;
-    int64_t read_ns; /* as known_place */
+    int64_t read_ns; /* now_ns when it was read, as in the types below */
     bool is_readable;
     uint8_t bytes[PAGE_BYTES];
 } read_page;
@@ -245,7 +245,7 @@ static uint32_t read_words(pt_java *java, const known_place *place,
     return count;
 }
 
-/* Writes the words of a place of an nmethod, at most cap, which is not 0. */
+/* Writes the words of a place in an nmethod (a compiled method), at most cap, which is not 0. */
 static uint32_t put_place(pt_java *java, uint64_t pc, uint64_t *words, uint32_t cap)
 {
     known_place *const place = find_place(java, pc);

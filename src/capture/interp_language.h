@@ -34,7 +34,7 @@ typedef struct {
     char name[PT_CODE_NAME_BYTES], file[PT_CODE_FILE_BYTES];
     size_t name_bytes, file_bytes;
     int32_t first_line;
-    bool is_own_native; /* its native frame is all that reports show (of V8: its own functions) */
+    bool is_own_native; /* reports show only its native frame (V8's own functions) */
     /* Of CPython: the line table, owned, at most PT_CODE_LINES_BYTES. NULL: frames have the first
      * line. */
     uint8_t *lines;
@@ -44,13 +44,14 @@ typedef struct {
 
 typedef struct {
     uint8_t language; /* PT_JOURNAL_LANGUAGE_X */
-    bool needs_glibc; /* the walker finds the thread's state as glibc keeps it */
+    bool needs_glibc; /* the walker finds the thread's state by glibc's thread-specific keys */
     bool begins_early, has_guards, has_fibers; /* as in pt_interp_evaluator */
-    bool is_one_chain; /* a process has one chain of frames; it is that of the thread whose native
+    bool is_one_chain; /* a process has one chain of frames; it belongs to the thread whose native
                           stack, or whose registers, have the evaluator */
     bool is_copied;    /* the walker sends a copy of a new function's names; else they are in the
                        process's memory only, as long as the function lives */
-    const char *lie, *missing; /* of the line for the user: REASON: MISSING */
+    const char *lie, *missing; /* REASON and MISSING of the line for the user if the first frames do
+                                * not fit the layout (pt_named_refuse) */
     bool (*is_file)(const char *path);
     /* Sets facts and evaluator, or refused and reason, if the file has the interpreter. */
     void (*read_file)(const pt_elf *elf, const char *path, pt_interp_image *image);

@@ -14,7 +14,8 @@ static bool is_python_file(const char *path)
     return pt_begins(name, "python") || pt_begins(name, "libpython");
 }
 
-/* Since 3.11 the file has its version as a number; before, its name does. */
+/* Since 3.11 the file has a symbol with the version's number; before, the file's name has the
+ * version. */
 static bool find_version(const pt_elf *elf, const pt_wanted_symbol *version, const char *path,
                          pt_python_build *build)
 {

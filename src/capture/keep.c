@@ -19,7 +19,7 @@ struct pt_keep {
     bool is_timeline;
     uint32_t event_count;
     uint32_t location_count, stack_count, row_count; /* added so far; */
-    uint32_t location_base, stack_base, row_base;    /* before the last rest */
+    uint32_t location_base, stack_base, row_base;    /* before the last pt_keep_begin_anew */
     uint64_t room_bytes, written_bytes;
     pt_buf rows;             /* encoded records that are not written yet */
     size_t head_bytes;       /* bytes of the head record in them */

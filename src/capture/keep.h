@@ -66,7 +66,7 @@ void pt_keep_free(pt_keep *keep); /* accepts NULL; the files stay */
 void pt_keep_mapping(pt_keep *keep, const pt_mapping *mapping, const pt_builder *builder);
 void pt_keep_build_id(pt_keep *keep, uint32_t mapping, const char *hex);
 void pt_keep_location(pt_keep *keep, const pt_location *location);
-/* A location with a line of a function, as those of Python have. */
+/* A location with a line of a function, as frames of interpreters have. */
 void pt_keep_code(pt_keep *keep, const pt_location *location, const pt_line *line,
                   const pt_function *function, const pt_builder *builder);
 /* frames: numbers of locations. */

@@ -20,7 +20,7 @@ typedef struct {
     uint32_t stack, labels;
 } kept_row;
 
-/* What is added to a value of a row. */
+/* An amount that is added to a value of a row. */
 typedef struct {
     uint32_t row, event;
     int64_t more;
@@ -87,7 +87,7 @@ static void read_head(kept *k, pt_reader *r)
     k->has_head = pt_reader_ok(r);
 }
 
-/* Of the mapping of Python's frames. */
+/* Flags of the mapping that frames of interpreters belong to. */
 enum {
     HAS_NAMES = PT_MAPPING_HAS_FUNCTIONS | PT_MAPPING_HAS_FILENAMES | PT_MAPPING_HAS_LINES |
                 PT_MAPPING_HAS_INLINES

@@ -20,7 +20,7 @@ typedef struct pt_known_stack {
     uint8_t end;         /* these four: as in pt_unwound */
     uint8_t language;
     bool has_frames, is_uncertain;
-    uint32_t places; /* of cpus, that have it */
+    uint32_t places; /* number of cpus whose tables have it */
     uint32_t before; /* of a free row: the next free one + 1; 0: none */
 } pt_known_stack;
 
@@ -30,8 +30,8 @@ typedef struct pt_known pt_known;
 pt_known *pt_known_new(uint32_t cpu_limit);
 void pt_known_free(pt_known *known); /* accepts NULL */
 
-/* Copies a sample's walked stack to its place of that cpu, without a mark. NULL: there is no such
- * cpu. Valid until the next pt_known_put. */
+/* Copies a sample's walked stack to its place in the table of that cpu, without a mark. NULL: there
+ * is no such cpu. Valid until the next pt_known_put. */
 pt_known_stack *pt_known_put(pt_known *known, uint32_t cpu, const pt_bpf_stack *stack);
 /* The stack with that key; NULL: there is none. Valid until the next pt_known_put. */
 pt_known_stack *pt_known_find(pt_known *known, uint32_t cpu, uint64_t key);

@@ -214,7 +214,8 @@ static void count_brief(pt_ledger *l, const account *a)
     }
 }
 
-/* Corrects the last samples of a thread whose clock is gone like the samples before them. */
+/* Corrects the last samples of a thread in the same proportion as the samples before them, since
+ * its clock is gone. */
 static void settle_last(pt_ledger *l, account *a)
 {
     if (a->has_begun && a->all_held_ns == 0) count_brief(l, a);
@@ -357,8 +358,9 @@ void pt_ledger_look_at_all(pt_ledger *l)
             if (a->has_begun) read_clock(l, a);
 }
 
-/* Corrects the counted samples of short threads all alike, so that they have CPU time that no
- * sample shows. A large difference has another cause than late timers. */
+/* Scales the counted samples of all short threads by one factor, so that they get the CPU time that
+ * no sample shows (missing_ns). A difference above a quarter has another cause than late timers,
+ * and is left. */
 static void settle_brief(pt_ledger *l, double missing_ns)
 {
     const double most_part = 0.25;

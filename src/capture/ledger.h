@@ -9,15 +9,15 @@
  * clock is distributed over its own samples: the part that switches may account for goes to its
  * samples in the kernel, the rest to all, in proportion.
  *
- * With events per cpu the clock is that of schedstat (proc(5)), which the kernel's walker sends
- * with each sample; without it, it is read every 32 samples. It is read at the end, too. Samples
- * after the last reading are scaled like those before it.
+ * With events per cpu the clock is that of schedstat (proc(5)). The kernel's walker sends its value
+ * with each sample; without a walker the recorder reads it after each 32 samples of the thread, and
+ * at the end. Samples after the last reading are scaled like those before it.
  *
  * With events per thread each sample weighs the advance of the event's own clock. Consecutive
  * samples weigh the same, and the last ones get the time after the last tick.
  *
- * Threads with few samples cannot be corrected alone. If their clocks are known, they are corrected
- * together with others of their process; else all together, by the clock of all targets.
+ * Threads with few samples cannot be corrected alone. If their clocks are known, the short threads
+ * of a process are corrected together; else those of all processes, by the CPU time of all targets.
  */
 #pragma once
 
@@ -41,7 +41,7 @@ bool pt_thread_clock_read(const char *root, uint32_t pid, uint32_t tid, pt_threa
 typedef struct pt_ledger_options {
     uint64_t period_ns;
     bool is_each_thread; /* weights follow the clocks, which are reported at the end of a thread */
-    /* Samples have all CPU time; else the clocks' time in the kernel is not that of samples. */
+    /* Samples show time in the kernel, too; else the clocks have time that no sample shows. */
     bool has_kernel;
     /* Reads a thread's clock. False: the thread is gone, or has no clock. */
     bool (*look)(void *arg, uint32_t pid, uint32_t tid, pt_thread_clock *ret_clock);
@@ -62,24 +62,25 @@ void pt_ledger_begin(pt_ledger *ledger, uint32_t tid);
 void pt_ledger_exec(pt_ledger *ledger, uint32_t tid);
 /* Holds a sample that was added to a row of the sink with this weight. Corrections divide time
  * among samples by their shares. A sample that comes after its thread's end keeps its weight.
- * clock: the thread's at the sample; NULL: it is read when it is needed. */
+ * clock: the thread's clock at the sample; NULL: the ledger reads the clock when it needs it. */
 void pt_ledger_add(pt_ledger *ledger, uint32_t pid, uint32_t tid, uint64_t time_ns, uint32_t row,
                    uint64_t weight_ns, uint64_t share_ns, bool is_kernel,
                    const pt_thread_clock *clock);
-/* Notes that time which may not be sampled passed beside a sample: at the end a row of the sink
- * gets a part of the CPU time that no sample shows, in proportion to share_ns. */
+/* Notes that a thread spent about share_ns in the kernel, which may not be sampled. At the end this
+ * row of the sink gets a part of the CPU time that no sample shows, in proportion to the sum of its
+ * shares. */
 void pt_ledger_beside(pt_ledger *ledger, uint32_t row, uint64_t share_ns);
 /* A thread ended. ran_ns: the final value of its clock (events per thread), else 0. */
 void pt_ledger_end(pt_ledger *ledger, uint32_t pid, uint32_t tid, uint64_t time_ns,
                    uint64_t ran_ns);
-/* Samples were lost: others must not take over their weight. */
+/* Samples were lost: other samples must not take over their weight. */
 void pt_ledger_lost(pt_ledger *ledger);
 /* Sampling has ended: reads the clocks of threads that still run. */
 void pt_ledger_look_at_all(pt_ledger *ledger);
 /* Corrects all remaining samples. used_ns: the CPU time of all recorded threads; 0: unknown.
- * added_ns: the weight of all samples before corrections. Short threads get the time that no other
- * thread has, or that part (0 to 1) of it: the rest is of threads without events. Returns the time
- * that rows of pt_ledger_beside got. */
+ * added_ns: the weight of all samples before corrections. Short threads get `part` (0 to 1) of the
+ * CPU time that no other thread has; the remaining time is that of threads without events. Returns
+ * the time that rows of pt_ledger_beside got. */
 uint64_t pt_ledger_finish(pt_ledger *ledger, uint64_t used_ns, double part, uint64_t added_ns);
 
 /* The change of the sum of all weights. */

@@ -1,8 +1,8 @@
 /* loader.h: loads the kernel's walker (bpf/engine.h) beside a recording that has begun.
  *
- * Loading takes 0.04 s of CPU time, most of it the kernel's check of the program. A command shall
- * neither wait for it nor pay for it if it ends sooner: the thread of the loader first sleeps, then
- * loads, and may be abandoned at any time.
+ * Loading takes 0.04 s of CPU time, most of it the kernel's check of the program. A recorded
+ * command must not wait for the load, nor pay for it if the command ends sooner. So the loader's
+ * thread first sleeps, then loads, and may be abandoned at any time.
  */
 #pragma once
 

@@ -370,8 +370,8 @@ pt_proc *pt_procs_end(pt_procs *procs, pt_proc *proc)
     *slot = proc;
     proc->is_leaving = true;
     if (old == NULL) return NULL;
-    /* If the process has threads left it stays until its pid is used again. One that is not
-     * recorded is made again at its next sample. */
+    /* A recorded process that has threads left stays until its pid is used again. A process that is
+     * not recorded is freed all the same: its next sample makes it again. */
     old->is_leaving = false;
     return old->is_wanted && has_threads(procs, old) ? NULL : old;
 }

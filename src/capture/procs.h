@@ -3,7 +3,7 @@
  *   FORK   a child begins with its parent's name and mappings
  *   COMM   a name; at exec all mappings go
  *   MMAP2  a mapping, which replaces older ones in its range (the kernel does not report munmap)
- *   EXIT   of the first thread, mostly the last: when many more have exited, the process goes
+ *   EXIT   of the first thread, mostly the last to end: the process is freed after many more ends
  *
  * Mappings from before the recording are read from /proc/PID/maps.
  */
@@ -56,9 +56,9 @@ typedef struct pt_proc {
     bool is_wanted;     /* its samples are kept */
     bool is_judged;     /* is_wanted was decided */
     uint64_t judged_ns; /* time of that decision, on the clock of the records */
-    bool awaits_exec; /* a child of the recorder that has not run its command yet; is_wanted is set
-                       */
-    bool has_maps;    /* map had all executable mappings when it was last read */
+    bool awaits_exec;   /* a child of the recorder that has not run its command yet; exec sets
+                         * is_wanted */
+    bool has_maps;      /* map had all executable mappings when it was last read */
     bool has_exited;
     bool is_leaving;          /* among pt_procs.gone */
     bool is_counted;          /* records report its threads: */
@@ -66,8 +66,10 @@ typedef struct pt_proc {
     bool is_unreadable;       /* its maps file was unreadable when it was needed */
     bool is_stale;            /* modules are older than map */
     bool is_all;              /* modules have all that files say (pt_proc_modules) */
-    bool has_unread;          /* some modules lack their tables: no stack had code of them */
-    uint32_t brought_in;      /* number of its stack pages that were read (feed.c) */
+    bool has_unread;          /* some modules have no table: their files are unread until a stack
+                               * has code of them */
+    uint32_t brought_in;      /* number of its stack pages that were read so that they exist
+                               * (feed.c) */
     pt_target_memory *memory; /* borrowed: reads its memory; NULL: nothing does */
     pt_memory_patience patience;
     uint32_t sampled;    /* samples that came */
@@ -84,17 +86,18 @@ typedef struct pt_proc {
     uint64_t copies_until_ns;   /* the kernel copies its stacks up to then; 0: walks them */
     uint32_t copies_generation; /* generation when that began */
     uint32_t walked_generation; /* generation that the kernel's walker has; 0: none */
-    uint32_t put_later;         /* samples until the walker gets the process again */
+    uint32_t put_later;         /* samples until the walker, which refused the process, gets it
+                                 * again */
     bool is_not_walked;         /* the walker had no room for it once */
     bool has_java;        /* libjvm.so is mapped: frames in memory without a file may be Java's */
     bool is_heeded;       /* its records are urgent (spool.h) */
     bool is_dropped;      /* the kernel's walker drops its samples */
     bool is_shunned;      /* the spool drops the stacks of its samples */
     bool is_user_told;    /* the sink has reported its user id */
-    uint32_t sink_round;  /* private to the sink: the fields below are of this round */
+    uint32_t sink_round;  /* private to the sink: pt_sink.round to which the next three belong */
     uint32_t who;         /* private to the sink: its name as a row + 1; 0: none yet */
-    uint32_t last_name;   /* private to the sink: last one of its names + 1; 0: none */
-    uint32_t last_stack;  /* private to the sink: last one of its stacks + 1; 0: none */
+    uint32_t last_name;   /* private to the sink: row of its last name + 1; 0: none */
+    uint32_t last_stack;  /* private to the sink: place of its last stack + 1; 0: none */
     uint32_t last_code;   /* private to pt_named: last row of its code objects; 0: none */
     uint32_t code_count;  /* private to pt_named: its rows, */
     uint32_t lines_bytes; /* and the bytes of their line tables */
@@ -150,12 +153,13 @@ void pt_procs_drop(pt_procs *procs, pt_proc *proc);
 /* The mapping that contains addr, or NULL. */
 const pt_proc_map *pt_proc_map_at(const pt_proc *proc, uint64_t addr);
 /* The number of leading frames that are still right in a stack that was walked by the mappings of
- * `generation`: all up to and including the first frame in a mapping that was replaced since. */
+ * `generation`: the frames up to and including the first one in a mapping that was replaced since.
+ */
 uint32_t pt_proc_right_frames(const pt_proc *proc, uint32_t generation, const uint64_t *pcs,
                               uint32_t count);
-/* The modules for pt_unwind. Brings them up to date first, which may read files. all false: files
- * are left unread until pt_proc_read_met, since most are in no stack; their modules have no table.
- */
+/* The modules for pt_unwind. Brings them up to date first, which may read files. all: reads every
+ * mapped file. Else files stay unread until pt_proc_read_met, since most are in no stack; their
+ * modules have no table. */
 pt_unwind_modules pt_proc_modules(pt_procs *procs, pt_proc *proc, bool all);
 /* After pt_proc_modules: reads the unread files that contain the pcs of an unwound stack, innermost
  * first. True: some modules get tables, so the stack has to be unwound again with new modules. */

@@ -34,7 +34,9 @@ uint64_t pt_rhythm_period(const pt_rhythm *rhythm, uint32_t timer, uint64_t peri
 
 uint64_t pt_rhythm_first(uint64_t *state, uint32_t timer, uint64_t period)
 {
-    enum { LEAST_NS = 50000 }; /* the timer repeats this time until it gets its period */
+    enum {
+        LEAST_NS = 50000
+    }; /* the timer repeats its first period until it gets its lasting one */
     const uint64_t first = timer * period + pt_random_below(state, period);
     return first > LEAST_NS ? first : LEAST_NS;
 }
@@ -44,8 +46,8 @@ void pt_rhythm_late(pt_rhythm *rhythm, double late)
     rhythm->owed_ticks += late;
 }
 
-/* Takes a part of the ticks that are owed, to be made up for by the next `apart` ticks, so that the
- * rate rises only a little. */
+/* Takes off owed_ticks, and returns, the number of ticks that the next `apart` ticks make up for:
+ * at most one for each eight, so that the rate rises only a little. */
 static double take_owed(pt_rhythm *rhythm, double apart)
 {
     enum { MOST_PART = 8 };

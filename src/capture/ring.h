@@ -67,7 +67,8 @@ typedef struct pt_perf_sample {
     uint64_t chain_count;
     const pt_bpf_code *code;      /* the record is a code object; NULL: a sample */
     const pt_bpf_wait_end *ended; /* the record is the end of a wait; NULL: a sample */
-    const pt_bpf_stack *wait; /* the sample is of a wait or waker, walked or not; NULL: CPU time */
+    const pt_bpf_stack *wait;   /* the sample is a wait or waker, whether walked or copied; NULL: it
+                                 * is one of CPU time */
     const pt_bpf_stack *walked; /* the user part of the stack, walked by src/bpf; or NULL */
     const pt_bpf_stack *known;  /* the head of a stack that was sent before (known.h); or NULL */
     uint64_t abi;               /* PERF_SAMPLE_REGS_ABI_x; _NONE: no user registers */

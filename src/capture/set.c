@@ -185,8 +185,9 @@ static void free_thread(pt_event_set *set, pt_event_thread *thread)
     free(thread);
 }
 
-/* Opens the events of a new thread, in the middle of a period. If a sample was due in the time
- * before, the next tick, at once, counts for it too, unless inherited events make samples of it. */
+/* Opens the events of a new thread, in the middle of a period. If a sample was due before the
+ * events were open, the first tick comes at once and counts for that sample, too, unless inherited
+ * events make samples of that time. */
 static bool open_new(pt_event_set *set, pt_event_thread *thread)
 {
     const uint64_t period = set->plan.period;
@@ -240,7 +241,8 @@ static pt_event_thread *make_thread(const pt_event_set *set, pid_t pid, pid_t ti
 }
 
 /* Opens the events of a thread that are not open yet, and puts the thread into the table. If the
- * kernel refuses, frees the thread; one that inherited events stays there without its own. */
+ * kernel refuses, frees the thread; but a thread that inherited events stays in the table, without
+ * events of its own. */
 static bool open_rows(pt_event_set *set, pt_event_thread *thread, bool is_open)
 {
     for (uint32_t i = 0; i < row_count(set) && is_open; i++) {
@@ -523,8 +525,8 @@ static pt_event_thread *thread_in_exec(const pt_event_set *set, const pt_perf_re
     return NULL;
 }
 
-/* The period with which the event of a record was opened, if the walker wrote the record. The
- * record has the id of the walker's output. */
+/* If the walker wrote the record: the period with which the sampling event was opened; else 0. Such
+ * a record has the id of the walker's output event. */
 static uint64_t period_of_walked(const pt_perf_record *record)
 {
     const pt_perf_sample *const s = &record->sample;
@@ -538,7 +540,8 @@ static bool is_of_row(const pt_event_row *row, const pt_perf_record *record)
     return row->id == record->id || (first != 0 && row->first == first);
 }
 
-/* The row of a record with events per cpu; if it is of none, the first of its cpu. */
+/* With events per cpu: the row whose event made the record; if no row did, the first row of the
+ * cpu. */
 static pt_event_row *timer_of(const pt_event_set *set, const pt_event_thread *cpus, size_t pair,
                               const pt_perf_record *record)
 {
@@ -653,8 +656,8 @@ static uint64_t time_in_kernel(const pt_event_row *row, const pt_perf_record *re
     return pt_dropped_ns(row->period, due, since);
 }
 
-/* The weight of a sample of an inherited event, in periods by chance. A thread that is not known to
- * have inherited the event has a row for its start instead (credit). */
+/* The weight of a sample of an inherited event, rounded to periods at random. A thread that is not
+ * known to have inherited the event has a row for its start instead (credit). */
 static uint64_t weight_of_inherited(pt_event_set *set, const pt_perf_record *record,
                                     pt_event_shares *ret_shares)
 {
@@ -728,7 +731,8 @@ static void open_again(pt_event_set *set, pt_event_thread *thread, uint32_t i)
     pt_event_row *const row = &thread->rows[i];
     pt_event_row next = {.fd = -1, .switches_fd = -1};
     uint64_t first = 0;
-    /* A timer of a cpu repeats its first period until that is noticed, so it gets its whole one. */
+    /* A timer of a cpu would repeat a random first period until the recorder notices its tick, so
+     * it begins with its lasting period. */
     if (set->timers > 1)
         first =
             pt_rhythm_period(&set->pairs[i % set->pair_count].rhythm, i / set->pair_count, period);

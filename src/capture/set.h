@@ -1,12 +1,13 @@
 /* set.h: all events of a recording, and their rings.
  *
- *   per cpu      some rows a cpu, of no thread; they sample every thread, however short (rhythm.h)
- *   per thread   one row a thread and cpu, opened when the thread is reported
+ *   per cpu      up to 8 rows for each cpu; they sample every thread, however short (rhythm.h)
+ *   per thread   one row for each thread and cpu, opened when the kernel reports the thread
  *
- * The kernel allows events per cpu to root, to CAP_PERFMON, and at perf_event_paranoid 0; events
- * per thread it allows for one's own processes. A new thread gets events of its own, whose first
- * period is a random part of one: short threads are then sampled in proportion to their time.
- * inherited.h has the samples of its time before these are open.
+ * A row is a pt_event_row. The kernel allows events per cpu to root, to CAP_PERFMON, and at
+ * perf_event_paranoid 0; events per thread it allows for one's own processes. A new thread gets
+ * events of its own, whose first period is a random part of a period: so short threads are sampled
+ * in proportion to their time. inherited.h makes the samples of a thread's time before its events
+ * are open.
  */
 #pragma once
 
@@ -16,22 +17,23 @@
 #include "capture/rhythm.h"
 #include "capture/spool.h"
 
-/* An event that makes samples. A sample is due when its clock, plus a random offset, passes the end
- * of a period. Its weight is the number of periods passed since the last sample. */
+/* An event that makes samples. A sample is due when the event's clock + `offset` (random) passes
+ * the end of a period. The sample's weight is the number of periods that ended since the last
+ * sample; `taken` is the number of periods that samples have counted. */
 typedef struct pt_event_row {
     int fd, switches_fd;         /* -1: none */
     uint64_t id, switches_id;    /* the ids in samples */
     uint64_t former_switches_id; /* of the switches event before it was opened again */
     uint64_t offset, taken;
-    uint64_t passed; /* its clock and offset at the last sample */
-    uint64_t period; /* of its ticks; weights count periods of the plan */
+    uint64_t passed; /* clock + offset at the last sample */
+    uint64_t period; /* between its ticks; weights count periods of the plan */
     bool is_first;   /* its period is still the random first part */
     bool is_beside;  /* its samples still go to the side ring, where each wakes the recorder */
     bool has_ticked; /* with events per cpu, while is_first: it has ticked */
     bool is_led;     /* the first timer of its cpu starts and stops it */
     uint64_t first, opened_ns; /* the first period, and when it began */
-    uint64_t settled_ns;       /* since when it has its period; UINT64_MAX: not yet */
-    uint64_t former;           /* the period before that */
+    uint64_t settled_ns;       /* when it got this period; UINT64_MAX: it has its first one */
+    uint64_t former;           /* the period before settled_ns */
     uint32_t fresh;            /* samples since then */
 } pt_event_row;
 
@@ -109,11 +111,11 @@ void pt_event_set_close(pt_event_set *set);
 bool pt_event_set_add(pt_event_set *set, pid_t tid);
 /* Adds the new thread of a PERF_RECORD_FORK, unless it is there. */
 void pt_event_set_fork(pt_event_set *set, const pt_perf_record *fork);
-/* Makes samples of the first thread or process that a thread starts, from its start, if the thread
- * starts it in the next 0.1 s. */
+/* Samples the first thread or process that thread tid starts in the next 0.1 s, from that start on.
+ */
 void pt_event_set_await(pt_event_set *set, pid_t tid);
 /* Adds an existing thread, and lets the kernel report the threads and processes that it starts.
- * Events per cpu have and report all. False: the thread
+ * With events per cpu nothing is to be done: they sample and report all threads. False: the thread
  * is gone, or the kernel refused (errno). */
 bool pt_event_set_follow(pt_event_set *set, pid_t tid);
 /* The time of a new thread before its events were open; zeros if the thread is not new, or is gone.
@@ -135,25 +137,25 @@ void pt_event_set_enable(pt_event_set *set);
 void pt_event_set_disable(pt_event_set *set);
 
 /* Is the sample to be counted? Called for each sample that is not of a switch, in the order of
- * time. Until a timer has been given its period, it repeats the time of its first tick; of these
- * repetitions a random choice counts, so many as the timer would have made with its period. */
+ * time. A timer repeats its first period until pt_event_set_stir gives it its lasting one. Of the
+ * ticks meanwhile a random choice counts: as many as the lasting period would have made. */
 bool pt_event_set_counts(pt_event_set *set, const pt_perf_record *record);
-/* Gives the timers of the cpus their periods, and draws new ones when they are due. Called often.
- * seen_ns: the new threads up to then have been added. */
+/* Gives each timer of a cpu its lasting period after its first tick, and draws new periods when
+ * they are due. Called often. seen_ns: all threads that began before then have been added. */
 void pt_event_set_stir(pt_event_set *set, uint64_t now_ns, uint64_t seen_ns);
 
 /* Parts of a thread's time, in the source's units. */
 typedef struct pt_event_shares {
-    uint64_t sample; /* of the sample: the time since the last one. Periods alone would be a rhythm
-                        that a program could meet in step */
-    uint64_t kernel; /* in the kernel before it, where that may not be sampled */
-    uint64_t start;  /* of the thread, before its events were open */
+    uint64_t sample; /* for which the sample stands: the time since the last sample. Whole periods
+                        could keep step with a program that works in rounds */
+    uint64_t kernel; /* in the kernel before the sample, if the kernel may not be sampled */
+    uint64_t start;  /* of the thread's life before its events were open */
     /* The sample is of an inherited event, and the kernel may not be sampled: the thread's time in
      * the kernel is not known. */
     bool is_of_start;
 } pt_event_shares;
 
-/* The weight of a sample in periods; 0: none was due. Call it for each sample that is not of a
+/* The weight of a sample in periods; 0: no sample was due. Call it for each sample that is not of a
  * switch, in the order of time. */
 uint64_t pt_event_set_weight(pt_event_set *set, const pt_perf_record *record,
                              pt_event_shares *ret_shares);
@@ -175,6 +177,6 @@ uint32_t pt_event_set_stack_bytes(const pt_event_set *set, pid_t tid);
 /* Counts the CPU time of a thread and all that it starts, and the plan's event if that is no clock
  * (from the next exec on if awaits_exec). tid -1: only the event, of all cpus. */
 void pt_event_set_count(pt_event_set *set, pid_t tid, bool awaits_exec);
-/* The counts so far: CPU time, and the plan's event. */
+/* What pt_event_set_count has counted so far: CPU time in ns; counts of the plan's event. */
 uint64_t pt_event_set_used_ns(const pt_event_set *set);
 uint64_t pt_event_set_events(const pt_event_set *set);

@@ -1,5 +1,6 @@
-/* set_rings.h: the rings of an event set: for each cpu one of samples and one beside it, each from
- * the kernel to the spool. They outlive the events that write into them.
+/* set_rings.h: the rings of an event set: for each cpu a ring of samples and a side ring for
+ * records of processes and first samples of threads. Both exist twice: the kernel's, and the larger
+ * copy that the spool fills. They outlive the events that write into them.
  */
 #pragma once
 

@@ -24,14 +24,16 @@ typedef struct {
 typedef struct {
     uint32_t pid, comm;
     uint32_t wait, waker; /* 0: none */
-    uint32_t before;      /* the process's previous one + 1 */
+    uint32_t before;      /* the process's previous name + 1; 0: none */
 } sink_who;
 
-/* A stack as sampled, until its process is forgotten: the next samples are compared with it. */
+/* A stack as sampled, kept until its process is forgotten: the next samples are compared with it.
+ */
 typedef struct {
     uint64_t *pcs; /* owned; NULL: the place is free */
     uint64_t hash;
-    uint32_t before; /* the process's previous one + 1, of a free place the next free one + 1 */
+    uint32_t before; /* place of the process's previous stack + 1, of a free place the next free one
+                      * + 1 */
     uint32_t proc_generation, who;
     uint32_t start; /* pt_proc.start of its process */
     uint32_t kernel_count, count;
@@ -96,10 +98,11 @@ struct pt_sink {
     uint32_t told_count;              /* processes with a reported user */
     pt_keep *keep;                    /* or NULL */
     uint32_t kept_count, kept_stacks; /* locations, stacks already in keep */
-    /* Rows may be put away: those below row_base were, in this many rounds. */
+    /* may_put_away: as in pt_sink_keep_in. The rows below row_base were put away, in `round` calls.
+     */
     bool may_put_away;
     uint32_t row_base, round;
-    size_t ended_rows; /* of the others: rows of processes that are forgotten */
+    size_t ended_rows; /* rows in memory whose processes are forgotten */
 };
 
 pt_sink *pt_sink_new(pt_builder *builder, const pt_procs *procs, const pt_mapping *kernel,
@@ -468,7 +471,7 @@ static uint32_t make_stack(pt_sink *sink, const pt_sink_sample *s)
 /* A row of sink.who + 1. A process may go back to a former name. */
 static uint32_t find_or_add_name(pt_sink *sink, pt_proc *proc, const char *kind)
 {
-    enum { NAMES_MAX = 64 }; /* of names beyond these, a row may come twice */
+    enum { NAMES_MAX = 64 }; /* a name before the last so many may get a second row */
     const uint32_t comm = pt_builder_text(sink->builder, proc->comm).v;
     const uint32_t wait = kind != NULL ? pt_builder_text(sink->builder, kind).v : 0;
     uint32_t row = proc->last_name;
@@ -491,7 +494,7 @@ static uint32_t who_of(pt_sink *sink, const pt_sink_sample *s)
     return (proc->who - 1) * 2 + s->is_uncertain;
 }
 
-/* A sample of a timeline has its process in columns. */
+/* The labels of a row. A sample of a timeline has its process in columns instead. */
 static pt_labels_id labels_of(pt_sink *sink, const counted *c)
 {
     const sink_who *const w = &sink->who.items[c->who / 2];
@@ -578,7 +581,8 @@ static void note_freed(pt_sink *sink)
     if (sink->freed > FREED_MIN && sink->freed > sink->known_of.count / 2) build_known(sink);
 }
 
-/* The place of the process's known stack that already has that row; PT_NONE: there is none. */
+/* The place of the process's known stack whose row has this stack and name; PT_NONE: there is none.
+ */
 static uint32_t find_row(const pt_sink *sink, uint32_t stack, uint32_t who, uint32_t start)
 {
     const known_stack *const all = sink->known.items;
@@ -734,7 +738,7 @@ void pt_sink_finish(pt_sink *sink)
         pt_builder_mapping_at(sink->builder, (pt_mapping_id){m->mapping})->build_id =
             id_string(sink->builder, sink->procs->images.all.items[m->image]);
     }
-    /* A row beside a sample may have got no time. */
+    /* A row of pt_ledger_beside may have got no time. */
     if (sink->is_timeline) pt_builder_drop_empty_samples(sink->builder);
     for (size_t i = 0; i < sink->stack.count && !sink->is_timeline; i++) {
         const counted *const c = &sink->stack.items[i];

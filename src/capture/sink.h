@@ -2,11 +2,11 @@
  *
  *   process, kernel pcs, user pcs ---> known stack? count it : make locations, intern the stack
  *
- * A stack is looked up by its bytes first; only a new stack costs more than its hash. Of a process
- * that is forgotten, 24 bytes a stack (with two events) and 20 for its name stay until all rows are
- * put away: they are in the files of the recording (keep.h) then, and not in memory.
- * Processes map one file at different addresses (address randomisation). All these mappings are one
- * mapping of the profile, at the first address.
+ * A stack is looked up by its bytes first; only a new stack costs more than its hash. When a
+ * process is forgotten (pt_sink_forget), 24 bytes of each stack (with two events) and 20 of its
+ * name stay in memory, until all rows are put away (pt_sink_put_away): then only the files of the
+ * recording (keep.h) have them. Processes map one file at different addresses (address
+ * randomisation). All these mappings are one mapping of the profile, at the first address.
  */
 #pragma once
 
@@ -21,8 +21,9 @@ enum {
     PT_SINK_AWAY_BYTES = 1 << 20, /* rows of less memory are not put away */
 };
 
-/* Kernel pcs of time that no sample shows: in the kernel, where that may not be sampled, and of a
- * thread before its events were open. Such a stack has one frame, which has a name only. */
+/* Numbers in the place of a kernel pc, for time that no sample shows: time in the kernel where the
+ * kernel may not be sampled, and a thread's time before its events were open. A stack with such a
+ * number has no other frame, and the frame has a name only. */
 enum { PT_SINK_KERNEL_NOT_SAMPLED = 1, PT_SINK_START_NOT_SAMPLED };
 
 /* An unwound sample. */
@@ -33,9 +34,10 @@ typedef struct pt_sink_sample {
     const uint64_t *pcs; /* innermost first: kernel, then user */
     uint32_t kernel_count, count;
     uint8_t end; /* pt_stack_end */
-    /* pcs may be words of an interpreter (interp.h). Else any number may be an address. */
+    /* true: pcs may have words of an interpreter (interp.h); false: each of pcs is an address. */
     bool has_words;
-    bool is_uncertain; /* pcs has words of Python (interp.h), whose places are uncertain */
+    bool is_uncertain; /* pcs has words of an interpreter whose places among the pcs are
+                        * uncertain */
     const char *wait;  /* the label `wait`; NULL: none */
     int64_t values[PT_SINK_VALUES]; /* one for each event */
 } pt_sink_sample;
@@ -67,16 +69,18 @@ void pt_sink_free(pt_sink *sink);
 /* Called before the first sample with frames of an interpreter: `named` has their functions. */
 void pt_sink_name_by(pt_sink *sink, const pt_named *named);
 /* Call before the first sample: also writes all rows to the keep, which stays the caller's.
- * may_put_away: rows may leave memory; then only pt_sink_more is called for a row that was returned
- * earlier. */
+ * may_put_away: pt_sink_put_away may remove rows from memory; a row from before that may only be
+ * given to pt_sink_more. */
 void pt_sink_keep_in(pt_sink *sink, pt_keep *keep, bool may_put_away);
 /* Writes rows to the keep that are new or changed since the last call. False: it failed, now or
  * before. */
 bool pt_sink_write_kept(pt_sink *sink, const pt_keep_facts *facts);
 
-/* True if most rows are of processes that are forgotten, and take much memory. */
+/* True if rows may be put away, at least half of them are of forgotten processes, and all take
+ * PT_SINK_AWAY_BYTES or more. */
 bool pt_sink_should_put_away(const pt_sink *sink);
-/* Writes all rows and forgets them. False: they cannot be written, so they stay. */
+/* Writes all rows to the keep and removes them from memory. False: they cannot be written, so they
+ * stay. */
 bool pt_sink_put_away(pt_sink *sink, const pt_keep_facts *facts);
 /* True if rows were put away: all of them are in the keep, if the last write succeeded
  * (pt_keep_restore), and pt_sink_finish is not called. */
@@ -87,20 +91,21 @@ uint64_t pt_sink_unwritten(const pt_sink *sink);
 
 /* Adds a sample; returns its row. */
 uint32_t pt_sink_add(pt_sink *sink, const pt_sink_sample *sample);
-/* The same in two steps: the row of the sample's stack, and values that are added to it. */
+/* The same in two steps: pt_sink_stack returns the row of the sample's stack, pt_sink_count adds
+ * values to a row and returns the row (in a timeline that of the new sample). */
 uint32_t pt_sink_stack(pt_sink *sink, const pt_sink_sample *sample);
 uint32_t pt_sink_count(pt_sink *sink, uint32_t row, const pt_sink_moment *moment);
-/* Marks the row of a sample of proc without a kind of wait, which was just added. */
+/* Marks the row of a sample that was just added. The sample is of proc, and its `wait` is NULL. */
 pt_sink_mark pt_sink_mark_row(const pt_sink *sink, const pt_proc *proc, uint32_t row);
 /* True if the row is still that of the stack, so that it need not be looked up. */
 bool pt_sink_is_marked(const pt_sink *sink, const pt_proc *proc, const pt_sink_mark *mark);
-/* The row of the same stack with a label `waker`, each time a new one. */
+/* Makes a new row of the same stack with a label `waker`, and returns it. */
 uint32_t pt_sink_woken(pt_sink *sink, uint32_t row, const char *waker);
-/* Adds to the second value of a row. */
+/* Adds to the second value of a row (CPU time, or the event's count). */
 void pt_sink_more(pt_sink *sink, uint32_t row, int64_t more);
 
-/* Frees the sampled addresses of a process's stacks, which its next samples would be compared with.
- * Call it when the process has ended. */
+/* Frees the addresses of a process's stacks, with which its next samples would be compared. Call it
+ * when the process has ended. */
 void pt_sink_forget(pt_sink *sink, pt_proc *proc);
 
 /* Moves all counts into the builder, and fills in build ids that were found since. */

@@ -22,20 +22,22 @@ enum {
     /* Interval while few bytes arrive, and nothing urgent. The stacks of a new program are copied,
      * and may be cut, until its report is read. */
     STEADY_MS = 50,
-    /* Longer where nothing urgent has come for long: by this part of that time, up to this; shorter
-     * with copies of stacks, whose processes may have to be read while they live. */
+    /* Where nothing urgent has come for a time, the interval is this part of that time, up to
+     * CALM_MS. With copies of stacks it is at most CALM_COPIES_MS, since their processes may have
+     * to be read while they live. */
     CALM_PART = 8,
     CALM_MS = 500,
     CALM_COPIES_MS = 200,
     COPY_BYTES = 4 << 10,   /* a sample of this size has a copy */
     IDLE_MS = 4000,         /* longest interval: the reader takes the rings each second, too */
     SMALL_PART = 4,         /* few bytes: this part of a ring in one pass */
-    FEW = 4,                /* fewer records than this in a pass lengthen the interval, */
-    FEW_MS = 50,            /* and one more for each such time that was waited */
+    FEW = 4,                /* a pass with fewer records lengthens the interval; */
+    FEW_MS = 50,            /* one more is allowed for each such time that was waited */
     BEHIND_BYTES = 2 << 20, /* read bytes that are released at once; a multiple of a huge page */
     URGENT = -15,           /* nice(2), where no real-time priority is permitted */
     HEEDED = 1 << 15,       /* process numbers beyond share a count */
-    MARKED = 1 << 12,       /* of numbers with one remainder the last is shunned, or hurried */
+    MARKED = 1 << 12,       /* of process numbers with one remainder only the last is shunned, or
+                             * hurried */
 };
 
 /* Process numbers, by their remainder. */
@@ -52,8 +54,8 @@ struct pt_spool {
     bool has_thread;
     pthread_mutex_t lock; /* of the kernel's side of the rings */
     _Atomic uint64_t upto_ns;
-    atomic_bool is_calm;             /* the last pass was */
-    atomic_bool has_heeded;          /* not all processes are heeded */
+    atomic_bool is_calm;             /* the last pass found nothing urgent */
+    atomic_bool has_heeded;          /* pt_spool_heed was called: only `heeded` are urgent */
     _Atomic uint16_t heeded[HEEDED]; /* by process number, modulo: how many */
     marked_pids shunned, hurried;
 };

@@ -4,9 +4,9 @@
  *
  * KEY is the build id plus facts that distinguish files which claim the same build id
  * (pt_kept_key): a stripped copy has fewer symbols from which code can be followed. STAMP
- * identifies the program that compiled the table, since another version may compile more. A table
- * is copied from the file and then checked completely (magic, version, sizes, checksum, build id,
- * each row). A damaged file is replaced.
+ * identifies the program that compiled the table, since another version may compile rules for more
+ * code. A table is copied from the file and then checked completely (magic, version, sizes,
+ * checksum, build id, each row). A damaged file is replaced.
  */
 #pragma once
 

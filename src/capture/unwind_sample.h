@@ -20,7 +20,8 @@ typedef struct pt_unwound {
     pt_copied_scratch scratch;
 } pt_unwound;
 
-/* Unwinds a sample. modules: those of the sample's process; runtime: its, or NULL. */
+/* Unwinds a sample. modules: of the sample's process. runtime: its Java (pt_java_runtime), or NULL.
+ */
 void pt_unwind_sample(const pt_perf_sample *sample, const pt_unwind_modules *modules,
                       const pt_copied_runtime *runtime, pt_unwind_cache *cache,
                       pt_unwound *ret_stack);

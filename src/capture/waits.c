@@ -1,7 +1,7 @@
 /* waits.c: the time that threads wait. See capture_int.h.
  *
- *   perf   a sample at each switch away, a record at each switch to: a wait is kept until it ends
- *   bpf    each stack once; sums of the kernel for each stack, which are read now and then, and the
+ *   perf   a sample at each switch away, a record at each switch back: a wait is kept
+ *   bpf    each stack once; sums of waits for each stack, which are read now and then, and the
  *          ends of single waits
  */
 #include <math.h>
@@ -19,7 +19,7 @@ enum { OFF_CPU = 2, READY, WAITS, PREEMPTIONS, GIL, WOKEN }; /* values */
 static bool is_for_lock(const pt_capture *c, const pt_proc *proc, const uint64_t *pcs,
                         uint32_t kernel_count, uint32_t count)
 {
-    enum { IN_LIBC = 6 }; /* frames at most */
+    enum { IN_LIBC = 6 }; /* frames of libc, at most, inside the interpreter's call */
     for (uint32_t i = kernel_count; i < count && i <= kernel_count + IN_LIBC; i++) {
         uint64_t bias;
         const pt_proc_map *const map = pt_proc_map_at(proc, pcs[i]);
@@ -357,8 +357,8 @@ PT_ORDER(by_pid, sum_of_pid, PT_UP(pid) ?: PT_UP(sum));
 PT_ORDER(owed_by_pid, pt_wait_owed, PT_UP(pid));
 
 /* If not every wait has its stack taken: distributes the difference of a process over its rows in
- * proportion, so that all rows together are exact. No value becomes negative. own_sums: those of
- * the process. */
+ * proportion to their values, so that all rows together are exact. No value becomes negative.
+ * own_sums: the sums of the process. */
 static void settle_owed(pt_capture *c, const pt_wait_owed *owed, const sum_of_pid *own_sums,
                         size_t sum_count)
 {
