@@ -14,22 +14,23 @@
  *   maps.c        the mappings, with build ids, into the journal
  *   unwind_tables.c  mappings -> unwind tables for the handler
  *   images.c      a mapped image's segments, symbols and entries of .eh_frame
- *   languages.c   the interpreters in the process, for the handler
- *   python.c, v8.c, php.c, perl.c, ruby.c  a language each
- *   codes.c       functions of interpreters, for the handler; their names into the journal
+ *   languages.c   finds the interpreters in the process, for the handler
+ *   python.c, v8.c, php.c, perl.c, ruby.c, java.c  the facts of one interpreter each
+ *   codes.c       the functions of interpreters that handlers have found -> the journal
  *   fold.c        rings -> distinct stacks and counts, in the journal
  *   profile*.c    journal -> gperftools file, or profile.proto
  *   output.c      a result file, plain or gzipped
- *   session.c     start, drain thread, stop, fork, exit
- *   enter.c       programs that the library cannot enter
+ *   session.c     a session, from the start of a profile to its end: its drain thread, which
+ *                 empties the rings; fork, exit
+ *   enter.c       before exec: will the loader put the library into the new program?
  *   environment.c the profile that environment variables ask for when a program begins
  *   toggle.c      a profile from one signal to the next
  *   listen*.c     profiles for clients of a socket
  *   api.c         the ten functions
  *
- * Rules: nothing here calls malloc (the host's may be anything). One lock guards all of it; it is
- * only held with every signal blocked, so no handler of the host, and not ours, can interrupt the
- * holder, and with cancellation off, so that it is always released. A message goes out in one
+ * Rules: nothing here calls malloc, which the host may have replaced. One lock guards all data of
+ * the library. Its holder has all signals blocked, so that no signal handler interrupts the holder,
+ * and cancellation off, so that the holder always releases the lock. A message goes out in one
  * write: to stderr, or in a recording to a file that `pitot record` prints.
  */
 #pragma once
@@ -55,8 +56,8 @@
 
 /* ---- util.c ---- */
 
-/* libc's mutexes take no atomic step while libc knows of one thread only, and libc does not know
- * the thread of pt_own_begin_in_handler. */
+/* A mutex of the library's own: libc's mutexes use no atomic operations while libc knows of one
+ * thread only, and libc does not know the thread that pt_own_begin_in_handler makes. */
 typedef struct {
     _Atomic(int) state;
 } pt_agent_mutex;
@@ -69,9 +70,9 @@ void pt_agent_mutex_give(pt_agent_mutex *mutex);
 /* The state that the calling thread gets back when it releases the lock. */
 typedef struct {
     sigset_t mask;
-    int cancel;    /* whether it may be cancelled; PT_CANCEL_KEPT: that has not changed */
+    int cancel;    /* its pthread_setcancelstate; PT_CANCEL_KEPT: the library did not change it */
     int error;     /* errno */
-    int *error_at; /* the thread's errno; NULL: it is not kept */
+    int *error_at; /* the address of the thread's errno; NULL: errno is not restored */
 } pt_caller;
 
 #define PT_CANCEL_KEPT (-1)
@@ -85,9 +86,9 @@ void pt_agent_be_as_before(const pt_caller *caller);
  * lock is a cancellation point (pthreads(7)), and a thread that ended there would keep the lock. */
 void pt_agent_lock(pt_caller *ret_caller);
 void pt_agent_unlock(const pt_caller *caller);
-/* Like pt_agent_lock, but libc is not called, which costs a child of fork page faults: cancellation
- * stays as it is, so the caller does nothing that is a cancellation point. error_at: the thread's
- * errno; NULL: it need not be kept. */
+/* Like pt_agent_lock, but without calls of libc, which cost a child of fork page faults.
+ * Cancellation stays as it is, so the caller must reach no cancellation point before it unlocks.
+ * error_at: the address of the thread's errno; NULL: errno need not be restored. */
 void pt_agent_lock_quietly(pt_caller *ret_caller, int *error_at);
 /* Like pt_agent_unlock, but signals stay blocked: the caller restores the mask itself. */
 void pt_agent_unlock_undisturbed(const pt_caller *caller);
@@ -144,6 +145,7 @@ typedef struct {
 
 struct dl_phdr_info;
 
+/* Notes the program's signal mask. Called when the library is loaded. */
 void pt_own_init(void);
 /* Finds libc's count of its threads. Called before the process has a second thread. */
 void pt_own_find_count(void);
@@ -219,14 +221,15 @@ void pt_journal_close(pt_agent_journal *journal, bool with_process);
 
 /* ---- publish.c ---- */
 
-/* The file that the image is copied to. */
+/* The file that the image is copied to. The keeper is the drain thread: it has the file open in a
+ * table of descriptors of its own. */
 typedef struct {
     bool is_made;
     dev_t device; /* device and inode identify the file, whatever has its name later */
     ino_t inode;
     int fd;           /* in the host's table until the file is handed to the keeper; -1 = not open
                        * there */
-    pid_t keeper_tid; /* the thread that has the file open in a table of its own; 0 = none */
+    pid_t keeper_tid; /* 0 = no thread is the keeper */
     int keeper_fd;    /* in the keeper's table; -1 = not open yet */
     int folder_fd;    /* in the keeper's table: the file's folder, until the file is made; -1 = not
                        * open */
@@ -238,7 +241,7 @@ typedef struct {
 void pt_publish_begin(const char *path);
 /* Makes the file, mode 0600, and replaces a regular file at its path. If this is not called, the
  * first copy makes the file. The descriptor stays open until pt_publish_handed_over. Returns false
- * and errno: ELOOP if a symbolic link is there, EEXIST if anything else is there that is no regular
+ * and errno: ELOOP if the path is a symbolic link, EEXIST if it is anything else but a regular
  * file. */
 bool pt_publish_make(void);
 /* Called before pt_publish_make. If this process left its journal at path when it was another
@@ -273,7 +276,7 @@ void pt_publish_handed_over(void);
 /* Writes all changes, and opens the file in the host's table again, because the keeper is about to
  * end. */
 void pt_publish_take_over(void);
-/* Called in a child of fork. */
+/* Called in a child of fork, which has neither a file nor a keeper. */
 void pt_publish_after_fork(void);
 /* Returns true if nobody will read the journal: its file or folder was removed, or its recorder has
  * ended. *ret_is_left: the files still exist. Called by the keeper in a recording. */
@@ -304,8 +307,8 @@ void pt_leftovers_remove(const char *path, void *room, size_t room_bytes);
 
 /* Brings the maps area up to date with /proc/self/maps. Returns true if something changed. */
 bool pt_maps_refresh(void);
-/* Called when a library is unloaded: which mappings are gone, and which take their place, is only
- * known after the next refresh. */
+/* Called when a library is unloaded: only the next refresh finds out which mappings are gone, and
+ * which have taken their place. Until then pt_maps_are_expired returns true. */
 void pt_maps_expire(void);
 bool pt_maps_are_expired(void);
 /* Brings the maps area up to date for samples that were taken before. After pt_maps_expire the
@@ -318,8 +321,8 @@ bool pt_maps_known(uint64_t addr);
  * journal had no room for its record. */
 const pt_journal_map *pt_maps_record_of(uint64_t addr);
 /* The first epoch in which all addresses of a stack were mapped as they are now; the present epoch
- * if one of them is in no known mapping. So an unloaded library does not make new stacks of those
- * that have no frame in it. */
+ * if one of them is in no known mapping. An epoch ends when a mapping goes (maps.c). Since the
+ * first epoch is taken, a stack without a frame in an unloaded library remains the same stack. */
 uint16_t pt_maps_epoch_of(const uint64_t *pcs, uint32_t depth);
 /* Finds the readable mapping that now holds addr. Returns false if there is none. */
 bool pt_maps_around(uint64_t addr, uint64_t *ret_low, uint64_t *ret_limit);
@@ -370,7 +373,7 @@ uint32_t pt_languages_merge(const uint64_t *words, uint32_t native, uint32_t fra
 
 /* The memory in which handlers keep functions; NULL if there is none. */
 pt_tick_codes *pt_codes_for_handlers(void);
-/* For a new journal, which has no functions yet. */
+/* Called for a new journal, which has no functions yet. */
 void pt_codes_reset(void);
 /* Writes the functions of the frames among these words to the journal. Returns true if there are
  * such frames. */
@@ -383,9 +386,11 @@ void pt_codes_each(void (*use)(const pt_journal_code *code, void *arg), void *ar
 /* Empties all rings into the stacks area. Returns the number of words that were in the fullest
  * ring. */
 uint64_t pt_fold_rings(void);
+/* Called for a new journal, which has no stacks yet. */
 void pt_fold_reset(void);
 /* Called in a child of fork, which does not inherit the index. */
 void pt_fold_after_fork(void);
+/* Calls use for each distinct stack in the journal. */
 void pt_fold_each(void (*use)(const pt_journal_stack *stack, void *arg), void *arg);
 
 /* ---- timers.c ---- */
@@ -466,6 +471,7 @@ uint32_t pt_timers_tick_hz(void);
 bool pt_threads_init(void);
 /* A free slot, not yet live; NULL if there is no memory. */
 pt_thread *pt_thread_new(void);
+/* Frees a slot for which no thread was created. */
 void pt_thread_free(pt_thread *thread);
 /* Makes the calling thread's slot live; while a session runs the thread gets a ring and a timer. */
 void pt_thread_begin(pt_thread *thread, const pt_tick_stack *stack);
@@ -485,11 +491,12 @@ void pt_threads_detach_all(void);
 /* The CPU time of threads with that start function that no sample stands for yet (tick/weight.c).
  */
 _Atomic(int64_t) *pt_threads_owed(void *(*start_routine)(void *));
-/* Stops and resumes the calling thread's ticks. */
+/* pt_thread_pause_self stops the calling thread's ticks, pt_thread_resume_self starts them again.
+ */
 void pt_thread_pause_self(void);
 void pt_thread_resume_self(void);
-/* Frees the rings, which no thread uses any more. with_process: the process ends now, so the kernel
- * frees them. */
+/* Gives up the rings, which no thread uses any more. with_process: the process ends now, so the
+ * kernel frees their memory. */
 void pt_threads_free_rings(bool with_process);
 /* Called in a child of fork, which has only the calling thread. */
 void pt_threads_after_fork(void);
@@ -632,24 +639,24 @@ typedef enum {
 /* The value of a variable; NULL if it is unset or empty, or if this program must not trust its
  * environment. */
 const char *pt_environment(pt_env variable);
-/* The kernel answers each process of a user in a recording alike, so the first process leaves a
- * letter for the engine that it chose to the processes that it starts. '.': no process has chosen
- * yet. */
+/* The kernel allows all processes of one user in a recording the same engines. So the first process
+ * that chooses an engine leaves the engine's letter to the processes that it starts, in the value
+ * of a variable. '.': no process of this user has chosen yet. */
 enum { PT_SHARED_ENGINE_BYTES = 10 };
 char pt_environment_engine(void);
 void pt_environment_share_engine(char engine);
 /* Returns false if the recorder is not traced and no program of the recording has asked to trace
  * this process. */
 bool pt_environment_may_be_traced(void);
-/* Notes in envp that the program that gets this environment will be traced. */
+/* Notes in envp, the environment of a new program, that the program will be traced. */
 void pt_environment_note_tracer(char *const envp[]);
 /* Starts the profile that the environment variables ask for. Called once, by the constructor. */
 void pt_environment_begin(void);
 
 /* ---- toggle.c ---- */
 
-/* From now on the signal of that number starts and stops profiles name.0, name.1, ...; children of
- * fork have base_PID.0, ... Prints a message if the signal cannot be used. */
+/* From now on the signal of that number starts and stops profiles name.0, name.1, ...; those of
+ * children of fork are base_PID.0, ... Prints a message if the signal cannot be used. */
 void pt_toggle_start(const char *signal_text, const char *name, const char *base);
 /* Ends the thread of the signal's profiles, until pt_toggle_go_on. Returns false if there is no
  * such thread. The caller does not hold the lock. */
@@ -660,8 +667,9 @@ void pt_toggle_after_fork(void);
 
 /* ---- listen*.c; among themselves: listen.h ---- */
 
-/* Serves profiles of this process at `where` (PITOT_LISTEN) from a thread of the library. first: no
- * serving process started this one; it prints errors, and for TCP the address. */
+/* Serves profiles of this process at `where` (PITOT_LISTEN) from a thread of the library. first:
+ * this process was not started by a process that serves; it prints errors, and for TCP the address.
+ */
 void pt_listen_start(const char *where, bool first);
 /* Called at the end of the process: removes the socket's file. */
 void pt_listen_stop(void);

@@ -1,15 +1,15 @@
-/* environment.c: what the environment asks of the library when a program begins, and whether the
- * program allows that.
+/* environment.c: does what the environment variables request when a program begins, unless the
+ * program forbids it.
  *
  * environment.def has the variables. The process that was given CPUPROFILE=NAME writes NAME, those
  * that it starts write NAME_PID; in a job of a batch system the number of the process in the job
  * stands before the PID.
  *
- * A variable of our own names the first process for all others: it holds the process id and the
- * time when the process began. exec keeps both, and no later process with that id has the same
- * time. CPUPROFILE itself is never changed. gperftools marks its children by the high bit of
- * CPUPROFILE's first byte (2.x) or by CPUPROFILE_USE_PID; both are understood.
- */
+ * The library's variable PITOT_CPUPROFILE_FIRST names the first process for all others: it holds
+ * the process id and the time when the process began. exec keeps both, and no later process with
+ * that id has the same time. CPUPROFILE itself is never changed. gperftools marks its children by
+ * the high bit of CPUPROFILE's first byte (2.x) or by CPUPROFILE_USE_PID; the library obeys both
+ * marks. */
 #include "agent/agent.h"
 
 #include <errno.h>
@@ -40,15 +40,17 @@ const char *pt_environment(pt_env variable)
 
 /* ---- what the processes of a recording share ---- */
 
-/* The recorder makes the variable, of dots; a process writes into it in place, so that `environ`
- * and its strings stay where they are. */
+/* The value of PITOT_RECORD_ENGINE: the engine's letter, a letter if a program will be traced, the
+ * user for whom the engine works. The recorder fills the value with dots. Processes overwrite its
+ * characters, so that `environ` and its strings stay where they are. NULL: the variable is not set.
+ */
 static char *shared_text(void)
 {
     const char *const text = pt_environment(PT_ENV_PITOT_RECORD_ENGINE);
     return text != NULL && strlen(text) == PT_SHARED_ENGINE_BYTES ? (char *)(uintptr_t)text : NULL;
 }
 
-/* Hexadecimal digits, the lowest first. */
+/* Writes the user id as 8 hexadecimal digits, the lowest digit first. */
 static void put_user(char *to, uint32_t user)
 {
     for (int i = 0; i < 8; i++)
@@ -91,7 +93,8 @@ void pt_environment_note_tracer(char *const envp[])
 
 /* ---- what the program allows ---- */
 
-/* In a program with more rights than its caller, the caller chose the environment variables. */
+/* Has the program more rights than its caller? It must not trust the environment variables, which
+ * come from the caller. */
 static bool is_privileged(void)
 {
     return getauxval(AT_SECURE) != 0 || getuid() != geteuid() || getgid() != getegid();
@@ -142,7 +145,7 @@ static void own_mark(char *to, size_t size)
 }
 
 /* Is the mark in the variable this process's own? A variable that is not set gets this process's
- * mark: exec keeps it, children see another's. */
+ * mark. The process keeps its mark at exec; its children find the mark of another process. */
 static bool is_first(pt_env variable)
 {
     char own[64];
@@ -224,8 +227,8 @@ static void start_recording(const char *folder)
     pt_agent_unlock(&caller);
 }
 
-/* Warns if the program has worked before the profile that was to begin at its start: that time was
- * not sampled. */
+/* Warns if the program has used CPU time before the library was loaded: CPUPROFILE requests a
+ * profile of the whole run, and that time is not in it. */
 static void say_if_late(void)
 {
     enum { WORTH_TELLING_MS = 100 };

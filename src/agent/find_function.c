@@ -106,9 +106,9 @@ static bool holds_this_code(const struct dl_phdr_info *info)
 
 typedef struct {
     const char *name;
-    bool is_passed;     /* this library */
+    bool is_passed;     /* the search has passed this library */
     void *before, *own; /* definitions of the name in libraries before this one, and in this one */
-    void *behind;
+    void *behind;       /* the first definition in the libraries after this one */
 } lookup;
 
 static int look_into(struct dl_phdr_info *info, size_t size, void *arg)

@@ -24,8 +24,8 @@ typedef struct {
 static struct {
     entry *index;
     size_t cap, count;
-    pt_journal_area *area; /* the one being filled */
-    size_t area_bytes;     /* of the next one */
+    pt_journal_area *area; /* the area that is being filled */
+    size_t area_bytes;     /* of the next area */
     bool refreshed;        /* mappings were read again in this round */
     size_t copied_bytes;   /* in areas of copies */
 } fold = {.area_bytes = AREA_FIRST_BYTES};
@@ -227,8 +227,8 @@ typedef struct {
     uint64_t ticks, weight, dropped, filtered, kernel;
 } round_sums;
 
-/* Adds the ring's counters to the sums and returns the ring's head. The counters fit that head:
- * they include no later sample, and at most one tick that is still being handled. */
+/* Adds the ring's counters to the sums and returns the ring's head. The counters belong to that
+ * head: they include no later sample, and at most one tick that is still being handled. */
 static uint64_t count_ring(const pt_tick_ring *ring, round_sums *sums)
 {
     uint64_t head, ticks, weight, dropped, filtered, kernel;
@@ -277,7 +277,8 @@ PT_NEAR uint64_t pt_fold_rings(void)
     round_sums sums = {0};
     fold.refreshed = false;
     pt_threads_each_ring(fold_ring, &sums);
-    /* Only now: a process that is killed in a round keeps the counters of the round before. */
+    /* The header changes at the end of a round: if the process is killed in a round, the journal
+     * has the counters of the round before. */
     pt_journal_header *const header = pt_agent.journal.header;
     header->ticks = sums.ticks;
     header->weight = sums.weight;

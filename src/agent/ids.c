@@ -1,5 +1,4 @@
-/* ids.c: calls that change the user or group, or what the process may do, for all threads at once;
- * and the root of its files.
+/* ids.c: calls that change the user or the groups of all threads at once; and chroot.
  *
  * libc makes each of its threads do the same system call, and ends the program if the results
  * differ. Each thread has its own capabilities and filters. If a program with one thread gives up
@@ -24,7 +23,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The number of system call filters of a thread: proc(5). -1: not known. */
+/* The number of system call filters of a thread (proc(5)). -1: not known. */
 static long filters_of(pid_t tid)
 {
     static const char name[] = "\nSeccomp_filters:";

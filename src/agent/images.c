@@ -1,6 +1,6 @@
-/* images.c: reads facts about a mapped image from its own headers, where they are mapped. Copies
- * cannot fault, since the image may be unmapped at any moment. The loader is not used: a thread
- * that waits for one of the library may hold its lock. */
+/* images.c: reads facts about a mapped image from its own headers, where they are mapped. The image
+ * may be unmapped at any moment, so the kernel copies its memory (pt_maps_peek). The loader is not
+ * used: a thread of the host may hold the loader's lock and wait for a thread of the library. */
 #include <string.h>
 
 #include "agent/images.h"
@@ -31,8 +31,8 @@ static bool take_headers(uint64_t image_addr, pt_image *image)
     return true;
 }
 
-/* The loader's bias. The mapping of code of a small program may begin with the file's first page;
- * then the segment of code determines the bias. */
+/* The loader's bias. In a small program the mapping of the code may begin with the file's first
+ * page; then the segment of code determines the bias. */
 static uint64_t bias_of(const pt_image *image, const pt_maps_live *map)
 {
     const uint64_t page = ~UINT64_C(0xfff);

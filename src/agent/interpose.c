@@ -132,9 +132,9 @@ bool pt_interposes(void)
 
 /* ---- unloading ---- */
 
-/* Counts the samples so far by the libraries that were mapped until now. Mappings are not read
- * here: some programs unload many libraries at their end, and take no sample between two of them.
- */
+/* Folds the samples so far, whose addresses belong to the libraries that are mapped now. Mappings
+ * are not read here: some programs unload many libraries at their end, and take no sample between
+ * two of them. */
 static void settle_samples(void)
 {
     if (!is_this_process()) return;
@@ -249,7 +249,7 @@ static void note_tracer(char *const envp[])
     if (atomic_load(&will_be_traced)) pt_environment_note_tracer(envp);
 }
 
-/* Replaces libc's function if that cannot be found. */
+/* Stands for libc's exec function if that function cannot be found. */
 static int exec_at(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
     return (int)syscall(SYS_execveat, fd, path, argv, envp, flags);

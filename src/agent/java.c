@@ -37,7 +37,7 @@ static bool read_copied(void *arg, uint64_t addr, void *to, size_t size)
     return true;
 }
 
-/* The program `java` is linked with the library that loads the machine. */
+/* The program `java` is linked with the library that loads the virtual machine. */
 extern const char loaded_java[] __asm__("JLI_Launch") __attribute__((weak));
 static const char *const volatile loaded = loaded_java;
 
@@ -52,7 +52,7 @@ static const void *attach_java(const pt_language_image *in, char why[PT_LANGUAGE
     page.addr = 0;
     if (PT_MACHINE_HOST->elf_machine == EM_X86_64)
         state = pt_java_vm_read(symbols, read_copied, NULL, &vm);
-    /* The machine makes the parts of its code cache one after the other. */
+    /* While the machine starts, it makes the parts of its code cache one after the other. */
     if (state == PT_JAVA_READY && vm.heap_count != heaps) state = PT_JAVA_NOT_YET;
     heaps = vm.heap_count;
     java = (pt_tick_java_facts){.vm = &vm, .codes = in->codes};

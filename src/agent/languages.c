@@ -1,7 +1,7 @@
 /* languages.c: finds interpreters among the mapped images, and joins their frames with native ones.
  *
  *   mapped image with a language's mark -> the language's attach -> facts for the handler
- *   frames in a ring                    -> merged with native ones; their code into the journal */
+ *   frames in a ring                    -> merged with native ones */
 #include "agent/languages.h"
 
 #include <stdatomic.h>
@@ -101,7 +101,8 @@ static void want_cache(pt_thread *slot, void *arg)
     pt_languages_want_caches(slot);
 }
 
-/* False: the interpreter has not started yet. */
+/* Publishes the facts of the interpreter in an image, or refuses it. False: the interpreter has not
+ * started yet. */
 static bool attach_interpreter(unsigned language, const pt_image *image, const char *path)
 {
     const pt_language *const row = rows[language];

@@ -1,5 +1,5 @@
-/* leftovers.c: removes PATH.PID.tmp files of processes that were killed while they wrote them. Such
- * a file holds a part of the samples of the process's journal, which lies at PATH. */
+/* leftovers.c: removes files PATH.PID.tmp. Each was left by a process that was killed while it
+ * wrote the file, and holds a part of the samples of the process's journal, which lies at PATH. */
 #include "agent/agent.h"
 
 #include <dirent.h>

@@ -32,8 +32,8 @@
 
 enum {
     STACK_BYTES = 256 << 10,
-    BACKLOG = 128, /* connections that have not been accepted yet */
-    DULL_MS = 100,
+    BACKLOG = 128,        /* connections that have not been accepted yet */
+    DULL_MS = 100,        /* until a descriptor that poll leaves out is checked again */
     WAKE_SIGNAL = SIGURG, /* few programs use it, and its default action is to ignore it */
     READY_MS = 60000,     /* the wait for the thread to report its state, on a busy machine */
 };
@@ -43,7 +43,7 @@ enum {
 enum { STARTS, LISTENS, IS_REFUSED, IS_TO_END, STATES };
 
 static struct {
-    atomic_uint state; /* STATES * the thread's number, which is 1 or more, + one of them */
+    atomic_uint state; /* STATES * the thread's number, which is 1 or more, + one of the states */
     int fd;
     atomic_int is_over; /* the thread is to end */
     int wake_fd;        /* readable when the thread is to end; -1 = there is none */
@@ -239,7 +239,7 @@ static void *listen_main(void *arg)
     atomic_store(&listener.state, starts + (listens ? LISTENS : IS_REFUSED));
     if (listens) serve_connections();
     pt_connections_close();
-    /* The kernel closes the rest of the thread's table later than pthread_join returns. */
+    /* The kernel closes the other descriptors of the thread's table after pthread_join returns. */
     if (listener.fd >= 0) close(listener.fd);
     return NULL;
 }

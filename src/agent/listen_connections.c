@@ -1,8 +1,13 @@
-/* listen_connections.c: the clients, and the bytes that each has sent and received.
+/* listen_connections.c: the clients, and the bytes that each has sent and received. The states of a
+ * connection:
  *
  *   head ----> body ----> answer ----> rest ----> closed
- *     |  `-- collects --'
- *     `-- 400, 404 for a client without the token
+ *     |  `-- collects --'  |
+ *     `-- 400, 404 --------'
+ *
+ *   head, body   the request arrives      collects   the answer is a profile that is not complete
+ *   400, 404     the head is malformed, or its client has not the token
+ *   rest         the answer is sent, and the remainder of the request is read and ignored
  *
  * All connections are polled together, so a client that sends nothing, or a byte now and then,
  * costs the others no more than a row of the table. When all rows are taken, a new client gets the

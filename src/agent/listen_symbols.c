@@ -5,9 +5,9 @@
  *
  * Files are read, not mapped: a file that is cut while it is mapped would end the host. Only a
  * file's headers and symbols are read, each to its place in memory of the file's size; the parts
- * that are not read cost no memory. The loader is not used: a thread that waits for one of the
- * library may hold its lock. A file that was replaced since it was mapped has another inode, and is
- * not read. */
+ * that are not read cost no memory. The loader is not used: a thread of the host may hold the
+ * loader's lock and wait for a thread of the library. A file that was replaced since it was mapped
+ * has another inode, and is not read. */
 #include "agent/agent.h"
 
 #include <elf.h>

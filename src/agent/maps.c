@@ -1,7 +1,7 @@
 /* maps.c: which files are mapped executable, since when, until when, and which build of them.
  *
- * The source is /proc/self/maps, not the loader's list: that needs no lock of the loader, and shows
- * code that the loader does not know (vDSO, JIT), too. It is read again when a sample lies outside
+ * The source is /proc/self/maps, not the loader's list: it needs no lock of the loader, and also
+ * shows code that the loader does not know (vDSO, JIT). It is read again when a sample lies outside
  * the known mappings, and, after a library was unloaded, at the next sample or the next round of
  * the drain thread.
  *
@@ -51,7 +51,7 @@ static struct {
     size_t count;
     char *text;
     pt_journal_area *area;
-    uint32_t changes; /* how often a reading found something else */
+    uint32_t changes; /* how many readings found a change */
     bool is_expired;  /* a library was unloaded since the last reading */
     uint32_t epoch;
     uint32_t next_epoch; /* the epoch that begins if the present reading finds that a mapping has

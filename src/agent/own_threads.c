@@ -4,8 +4,8 @@
  * handler cannot call pthread_create, since the interrupted code may be in the middle of malloc, so
  * it makes the thread by clone(2) alone. libc does not know that thread. The thread has the data
  * that libc's functions read of a thread (the error number, the locale, the stack guard), and calls
- * no function that allocates or loads. With glibc before 2.34, where the word below has no name and
- * a program may lack libpthread, the drain thread is always made in this way.
+ * no function that allocates or loads. With glibc before 2.34 the drain thread is always made in
+ * this way: libc's count of threads has no name there, and a program may lack libpthread.
  *
  * libc ends the process by exit(0) when the last of its threads ends (pthread_exit(3)). It counts
  * its threads in one word, which has a name for debuggers (glibc 2.34 and later; nptl_db). The
@@ -19,11 +19,11 @@
  * descriptors. A thread of the library could not do this in its place: those that keep a file open
  * have a table of descriptors of their own, and the host's table goes with its last thread.
  *
- * During a begin or an end the count is one too high. If a thread of the host waits for one of the
- * library, it adds another 1 for itself meanwhile: it may be the last one, which runs exit handlers
- * and is not counted any more. If a thread of the library begins or ends another, the host's last
- * thread may end just then, while libc does not see that it is the last; pt_own_exit_if_last checks
- * for that afterwards.
+ * While a thread of the library begins or ends, the count is one too high. The thread that waits
+ * for the end may be the host's last one, which runs exit handlers and is not counted any more. So
+ * another 1 is added meanwhile (`middle`), also while a thread of the library begins another. If
+ * the host's last thread ends in the middle, libc does not see that it is the last;
+ * pt_own_exit_if_last checks for that afterwards.
  *
  * A thread that leaves by the system call exit(2) is never taken out of the count, with or without
  * the library: the process ends when its last thread has gone, runs no exit handler, and has the
@@ -70,8 +70,8 @@ static sigset_t first_mask; /* the program's mask when the library was loaded */
 static struct {
     pt_agent_mutex lock;
     unsigned holders;
-    bool had_host; /* libc counted a thread of the host when the middle was entered */
-    bool is_last;  /* all threads of the host have ended since */
+    bool had_host; /* libc counted a thread of the host when the middle began */
+    bool is_last;  /* all threads of the host ended in the middle */
 } middle;
 
 void pt_own_init(void)
@@ -173,8 +173,9 @@ bool pt_own_begin(pt_own_thread *ret_thread, size_t stack_bytes, void *(*own)(vo
     if (slot == NULL || pthread_attr_init(&attr) != 0) return false;
     pt_libc_attr_setstacksize(&attr, stack_bytes);
     *slot = (own_slot){.main = own, .arg = arg};
-    /* If the count is 1, libc takes the new thread for the process's first (_IO_enable_locks). A
-     * thread of the host that is counted anyway must not be counted twice for that. */
+    /* If libc's count becomes 1, libc takes the new thread for the process's first
+     * (_IO_enable_locks). So a thread of the library adds 1 first; libc counts a thread of the host
+     * already. */
     sigset_t all, mask;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &mask);

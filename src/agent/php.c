@@ -12,7 +12,7 @@ static pt_tick_php_facts php;
 extern const char loaded_php[] __asm__(PT_PHP_MARK) __attribute__((weak));
 static const char *const volatile loaded = loaded_php;
 
-/* The layout of the build whose text the segment has. */
+/* The layout of the PHP build that the segment names; NULL: it has no text of a known build. */
 static const pt_php_layout *find_build(uint64_t addr, uint64_t bytes)
 {
     enum { PIECE = 1 << 16, TEXT = PT_PHP_BUILD_BYTES };

@@ -1,7 +1,7 @@
-/* profile.c: writes the running session's journal as a gperftools file, and decides which format is
- * wanted.
+/* profile.c: writes the running session's journal as a gperftools file, and decides which format a
+ * profile has.
  *
- * If the file cannot be written, the journal keeps everything. */
+ * If the file cannot be written, the samples stay in the journal. */
 #include "agent/agent.h"
 
 #include <errno.h>

@@ -1,12 +1,13 @@
-/* profile_proto.c: the running session's journal as a profile.proto (google/pprof,
- * proto/profile.proto), with what formats/pprof_facts.c and pprof_write.c add to one: why stacks
+/* profile_proto.c: writes the running session's journal as a profile.proto (google/pprof,
+ * proto/profile.proto), with the additions of formats/pprof_facts.c and pprof_write.c: why stacks
  * ended, as the label stack_end, and the figures of the recording, as a comment.
  *
  *   sample    stack of location numbers | count, nanoseconds | stack_end unless it is complete
  *   mapping   all that ever were, in the order of the journal; numbers begin with 1
  *   location  address (of the call, not behind it) | mapping; numbered as they come
  *   function  a function of an interpreter; its number is that in the journal
- *   strings   the fixed ones below, of each mapping path and build id, of each function name, file
+ *   strings   the fixed ones below; then path and build id of each mapping; then name and file of
+ *             each function
  *
  * Nothing is sorted or named here: that is the reader's work.
  */

@@ -52,8 +52,8 @@ struct pt_publisher {
     uint8_t bytes[4 << 20]; /* only the used part costs memory; changes of 100 ms are less */
 };
 
-/* Is the keeper writing from its memory? A thread with the lock waits until it has ended before it
- * does anything else with the file. */
+/* Is the keeper writing from its memory? A thread with the lock waits until the write has ended
+ * before it does anything else with the file. */
 static _Atomic(int) is_writing;
 /* The keeper could not write all of its copy. */
 static _Atomic(bool) is_lost;
@@ -104,7 +104,7 @@ static void forget_changes(void)
 
 /* ---- copying ---- */
 
-/* Where changes are copied to: the keeper's memory; if that is NULL, the file. */
+/* Where changes are copied to: the keeper's memory, or the file if `memory` is NULL. */
 typedef struct {
     int fd;
     pt_publisher *memory;
@@ -245,8 +245,9 @@ static int close_and_keep_errno(int fd)
     return -1;
 }
 
-/* A name as a system call with a folder takes it. The keeper has the file's folder open from the
- * start: after a host changes its root, the file may have no path any more. */
+/* A file's folder and its name there, as openat(2) takes them. The keeper has the folder open from
+ * the start, since the file may have no path any more after the host has changed its root. Other
+ * threads have AT_FDCWD and the whole path. */
 typedef struct {
     int folder;
     const char *name;
@@ -593,7 +594,8 @@ bool pt_publish_is_in_vain(bool *ret_is_left)
 
 /* ---- publishing ---- */
 
-/* A short process makes no file unless a thread asks for one. */
+/* Is the image worth a file? A process that ends after little CPU time and without a tick makes no
+ * file. */
 static bool has_something_to_tell(void)
 {
     enum { WORTH_TELLING_NS = 10000000 };
@@ -645,8 +647,8 @@ static int open_to_add(const char *path)
                           O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
 }
 
-/* Opens a file of the recording by a name that needs a large buffer, which is one more page of
- * stack. */
+/* Opens a file of the recording whose path may be long. Not inlined: the large buffer is one more
+ * page of stack, which few processes need. */
 static __attribute__((noinline)) int open_by_long_name(const char *name)
 {
     char path[PATH_MAX];

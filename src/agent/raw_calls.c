@@ -134,7 +134,8 @@ static int set_raw(int signo, const struct sigaction *act, struct sigaction *old
     return 0;
 }
 
-/* Checks in the kernel's order: a bad `act` changes nothing; a bad `old` fails after the change. */
+/* rt_sigaction for a host that calls it by number. Checks in the kernel's order: a bad `act`
+ * changes nothing; a bad `old` fails after the change. */
 long pt_syscall_rt_sigaction(long number, long signo, const kernel_sigaction *act,
                              kernel_sigaction *old, size_t mask_bytes)
 {

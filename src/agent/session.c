@@ -148,11 +148,11 @@ uint64_t pt_session_samples(void)
 
 PT_NEAR uint64_t pt_session_collect(void)
 {
-    note_progress(); /* first: the stacks then hold at least the samples in these counts */
+    note_progress(); /* first, so that the stacks hold all samples of the CPU time noted here */
     const uint64_t fullest = pt_fold_rings();
     pt_journal_header *const header = pt_agent.journal.header;
     if (header->exe_bytes == 0 && header->ticks > 0) {
-        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL); /* a thread in _exit still can be */
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL); /* _exit has not disabled it */
         note_program(header);
     }
     return fullest;
@@ -183,8 +183,8 @@ static uint64_t longest_sleep_ns(void)
                       UINT64_C(1000000) * PT_JOURNAL_INTERVAL_MS);
 }
 
-/* Takes the lock in the keeper. Meanwhile it answers requests, since the thread with the lock may
- * wait for the keeper. */
+/* Takes the lock in the keeper. Answers requests while it waits, since the thread with the lock may
+ * wait for an answer. */
 static void lock_as_keeper(pt_caller *caller)
 {
     do
@@ -324,8 +324,8 @@ static bool drain_once(pt_publisher *publisher, uint64_t *sleep_ns)
     return false;
 }
 
-/* Ends a recording whose recorder has ended, as for a daemon: the process goes on as if it had
- * never been recorded. */
+/* Ends the recording of a process that lives longer than its recorder, as a daemon does: the
+ * process goes on as if it had never been recorded. is_read: the journal may still be read. */
 static void leave_recording(int round, bool is_read)
 {
     pt_caller caller;
@@ -519,9 +519,9 @@ PT_NEAR void pt_session_add_own_time(uint64_t since_ns)
     if (now_ns > since_ns) pt_agent.journal.header->own_ns += now_ns - since_ns;
 }
 
-/* Accounts for the library's own work since begun_ns, of the thread's CPU clock. In a recording the
- * recorder subtracts that time; in a profile that a program writes itself it lies before the
- * profile. */
+/* Accounts for the library's own work at the start, since begun_ns of the thread's CPU clock. In a
+ * recording the work counts as time of the process, and the recorder subtracts it (own_ns). In a
+ * profile that the program writes itself it counts as time before the profile. */
 static void note_before(uint64_t begun_ns)
 {
     pt_journal_header *const header = pt_agent.journal.header;
@@ -679,7 +679,7 @@ PT_NEAR void pt_session_stop(uint32_t end, const pt_caller *caller)
         pt_session_add_own_time(since_ns);
         if (pt_agent.recording) {
             publish_recorded();
-        } else if (!pt_agent.served || end == PT_JOURNAL_STOPPED) { /* else no reader follows */
+        } else if (!pt_agent.served || end == PT_JOURNAL_STOPPED) { /* else no client reads it */
             if (is_worth_a_result()) write_result();
             say_what_was_not_seen();
         }
@@ -741,8 +741,8 @@ PT_UNBLOCKING static void after_fork_in_parent(void)
     pt_kernel_set_mask(&caller.mask, NULL);
 }
 
-/* Does the session of a child begin without a call that is a cancellation point? Threads and files
- * need such calls. */
+/* Does the session of a child of fork begin without a cancellation point? Starting a thread and
+ * making a file are cancellation points. */
 static bool begins_quietly(void)
 {
     return pt_agent.recording && !pt_languages_any() && pt_own_can_begin_in_handler() &&
@@ -780,8 +780,8 @@ PT_NEAR static void after_fork_in_child(void)
 
 /* ---- the library comes and goes ---- */
 
-/* The stack pointer at the program's entry: the address of the number of arguments, which lies just
- * below the arguments. 0: not known. */
+/* The stack pointer at the program's entry, which is the address of the number of arguments, just
+ * below argv. 0: not known. */
 static uintptr_t stack_end(int argc, char **argv)
 {
     if (!pt_libc_hands_arguments()) return 0;

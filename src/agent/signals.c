@@ -45,10 +45,11 @@ static bool is_handler(const struct sigaction *act)
 
 /* ---- handlers of the host leave ticks alone ---- */
 
-/* A tick that is blocked until a handler ends seems, when it comes, to have interrupted the wait
- * that the handler's signal had ended (tick/wait.c). So the tick's signal is removed from the masks
- * of the host's handlers. If the host has a handler for the tick's signal the masks are put back,
- * since the host's other handlers must not be interrupted by that one. */
+/* A handler of the host may block the tick's signal. A tick then comes when the handler ends, and
+ * seems to have interrupted the wait that the handler's signal had ended; so the wait would go on
+ * (tick/wait.c). Therefore the tick's signal is removed from the masks of the host's handlers. If
+ * the host installs a handler for the tick's signal itself, the masks are put back, since that
+ * handler must not interrupt the host's other handlers. */
 static bool frees_ticks;
 
 /* Held by the functions that set actions, with most signals blocked, so that no handler runs
@@ -88,8 +89,8 @@ static bool is_same(action a, action b)
     return a.handler == b.handler && a.flags == b.flags && a.mask == b.mask;
 }
 
-/* May a tick come while the handler runs? Not if it has a stack of its own, which may be just large
- * enough for it. */
+/* May a tick come while the host's handler runs? Not if the handler runs on a signal stack, which
+ * may be just large enough for the handler. */
 static bool may_be_freed(const struct sigaction *act)
 {
     return frees_ticks && is_handler(act) && act->sa_sigaction != pt_tick_handler &&
@@ -308,8 +309,8 @@ PT_EXPORT int sigaction(int signo, const struct sigaction *act, struct sigaction
     return pt_signal_set(signo, act, old, pt_real_sigaction);
 }
 
-/* Sets a handler by libc's function, which puts no other signal into the mask, so that there is
- * nothing to remove from it. */
+/* `signal` for both semantics. For a signal that the library does not use, libc's function sets the
+ * handler: its mask holds no other signal, so there is nothing to remove from the mask. */
 static sighandler_t set_handler(signal_fn *next, int signo, sighandler_t handler, int flags)
 {
     if (next != NULL && pt_tick_getpid() != pt_agent.pid) return next(signo, handler);
@@ -340,8 +341,8 @@ PT_EXPORT sighandler_t __sysv_signal(int signo, sighandler_t handler)
 
 /* ---- what the host waits for ---- */
 
-/* Waits for signals as the host does, but not for a tick: a tick may be pending in the thread when
- * it begins to wait. */
+/* sigtimedwait of the host, which a tick does not end: a tick may be pending in the thread when the
+ * wait begins. */
 PT_PASSING static int timed_wait(const sigset_t *set, siginfo_t *ret_info,
                                  const struct timespec *timeout)
 {

@@ -83,7 +83,7 @@ static pt_thread *find_slot(int tid)
     return NULL;
 }
 
-/* Runs in handlers, as find does. */
+/* Runs in handlers, as find_slot does. */
 static bool is_slot(const void *at)
 {
     const size_t count = atomic_load(&slot_count);
@@ -216,8 +216,9 @@ static PT_FAR struct {
 } owed[OWED_COUNT];
 static size_t owed_count;
 
-/* Makes a row for a start function, with no owed time at first: looks are right on average without
- * it, and a part of a period would be counted after the end of the session. */
+/* Makes a row for a start function, with no owed time at first: the weights of first looks
+ * (tick/weight.c) are right on average without owed time, and a part of a period would be counted
+ * after the end of the session. */
 static _Atomic(int64_t) *new_owed(void *(*start_routine)(void *))
 {
     const size_t i = owed_count++;
@@ -234,7 +235,8 @@ _Atomic(int64_t) *pt_threads_owed(void *(*start_routine)(void *))
     return owed_count < OWED_COUNT ? new_owed(start_routine) : &owed[0].ns;
 }
 
-/* Gives the owed time to the start functions, when no more threads come. */
+/* Counts the owed time, in whole periods, for the start functions themselves. Called at the end of
+ * a session, when no thread follows that the time could be given to. */
 static void settle_owed(void)
 {
     for (size_t i = 0; i < owed_count; i++) {
@@ -299,7 +301,8 @@ static void leave_ring(pt_thread *slot, pt_tick_ring *ring)
     if (ring != NULL) ring->tid = 0;
 }
 
-/* Counts a thread without a timer once, however often one is tried, and not if it has one later. */
+/* Counts a thread without a timer once, however often a timer is tried, and takes the thread out of
+ * the count if it gets a timer later. */
 static void count_unsampled(pt_thread *slot, bool is_unsampled)
 {
     pt_journal_header *const header = pt_agent.journal.header;
@@ -352,7 +355,8 @@ void pt_threads_wait_for_handlers(void)
     each_live(wait_for_handler);
 }
 
-/* Counts the time after a thread's last tick, which engines with the kernel's tick leave out. */
+/* Counts the CPU time after a thread's last tick. Engines whose ticks are not weighed by the
+ * thread's CPU clock do not count it. */
 static void settle_ticks(pt_thread *slot, pt_tick_ring *ring, bool is_last)
 {
     if (ring == NULL) return;
@@ -364,7 +368,7 @@ static void settle_ticks(pt_thread *slot, pt_tick_ring *ring, bool is_last)
     const uint64_t clock_ns =
         by_clock ? pt_agent_clock_ns(pt_timer_cpu_clock(atomic_load(&slot->tid))) : 0;
     if (clock_ns == 0) return;
-    /* Keeps back a difference that chance explains, for the threads that follow, if any can. */
+    /* A difference that chance explains is not counted but owed, if threads can follow. */
     const uint64_t chance_ns = is_last ? 0 : pt_agent.period_ns + pt_tick.look_ns;
     if (by_looks)
         pt_tick_settle_looks(slot, ring, clock_ns, (int64_t)(pt_agent.period_ns + chance_ns));
@@ -441,10 +445,10 @@ void pt_thread_end(pt_thread *thread)
     pt_agent_unlock(&caller);
 }
 
-/* The program's name in the auxiliary vector is the last text above the first thread's stack; one
- * word of zeros follows. The kernel refuses pages beyond the limit, counted from there. Without a
- * limit the kernel maps other memory from at most a third of the address space upwards, so that a
- * quarter is the stack's own. */
+/* The range in which the first thread's stack may grow. The last text above the stack is the
+ * program's name of the auxiliary vector; one word of zeros follows. The kernel counts the limit of
+ * the stack's size from there. Without a limit the kernel maps other memory from at most a third of
+ * the address space upwards, so that a quarter is the stack's own. */
 static pt_tick_code find_first_stack(void)
 {
     const uintptr_t text = (uintptr_t)getauxval(AT_EXECFN);
@@ -535,8 +539,8 @@ struct listed { /* linux_dirent64, include/linux/dirent.h */
 };
 
 /* Takes slots for new tasks. Returns false if all of the host's threads are gone. A thread that
- * ends during the reading may cut the list short, so its length is compared with the folder's count
- * of links (proc_task_getattr in fs/proc/base.c). */
+ * ends during the reading may cut the list short. So false is returned only if the list has as many
+ * threads as the folder's count of links states (proc_task_getattr in fs/proc/base.c). */
 static bool meet_tasks(void)
 {
     static PT_FAR char listing[LISTING_BYTES] __attribute__((aligned(8)));
@@ -608,7 +612,7 @@ PT_NEAR void pt_threads_detach_all(void)
     settle_owed();
 }
 
-/* The next session counts anew. */
+/* The next session counts threads without a timer anew. */
 static void forget_count(pt_thread *slot)
 {
     slot->is_unsampled = false;

@@ -108,8 +108,8 @@ static void leave_result(int result)
     close(fd);
 }
 
-/* Runs the trial. Returns 1 if SIGTRAP is harmless. *ret_is_told: the trial gave an answer, by its
- * ticks or by a SIGTRAP that ended it. */
+/* Runs the trial. Returns 1 if SIGTRAP is harmless. *ret_is_told: the trial had a result, either
+ * its ticks or a SIGTRAP that ended it. */
 static int run_trial(bool *ret_is_told)
 {
     void *const stack = pt_agent_map(TRIAL_STACK_BYTES);
@@ -216,7 +216,7 @@ PT_NEAR static bool attach_perf(pt_thread *thread, uint64_t period_ns, uint64_t 
 }
 
 /* A recording has a field for the time in the kernel. A gperftools file has none, so a POSIX timer
- * finds the callers. */
+ * takes samples in system calls. */
 PT_NEAR static bool attach_by_mode(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
 {
     if (pt_agent.recording) return attach_event(thread, PT_TICK_BY_USER_MODE, period_ns, first_ns);

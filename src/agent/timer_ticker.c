@@ -45,8 +45,8 @@ static void send_tick(pt_thread *slot, int tid)
     syscall(SYS_rt_tgsigqueueinfo, pt_tick_getpid(), tid, pt_tick.signo, &info);
 }
 
-/* Does the thread run, or wait only for a processor? "TID (name) R ..." (proc(5)); a name has at
- * most 15 bytes. */
+/* Does the thread run, or wait only for a processor? /proc then has "TID (name) R ..." (proc(5)); a
+ * name has at most 15 bytes. */
 static bool is_running(pt_thread *slot, int tid)
 {
     char text[64], path[64];
@@ -194,10 +194,10 @@ static bool attach_ticker(pt_thread *thread, uint64_t period_ns, uint64_t first_
     return true;
 }
 
-/* Waits until the ticker has ended its check of this thread. It may have found the thread active
- * just before, and send the signal only when it gets a processor again; after exec that signal
- * would end the new program. Waits at most about a second, since the host may have ended the
- * ticker. */
+/* Waits until the ticker has ended its check of this thread. The ticker may have found the thread
+ * active just before, and may send the signal only when the ticker gets a processor again; after
+ * exec that signal would end the new program. Waits at most about a second, since the host may have
+ * ended the ticker. */
 static void wait_for_look(const pt_thread *thread)
 {
     enum { TRIES = 10000 };

@@ -1,8 +1,8 @@
 /* timers.c: which engine makes the ticks, and how often.
  *
- * The first engine in the table below that works: events that see the kernel, by SIGTRAP where that
- * is harmless; above HZ, and in a recording, events for user mode; above HZ a thread that sends
- * signals; else POSIX timers on CPU clocks. CPUPROFILE_PER_THREAD_TIMERS and
+ * The first engine in the table `ladder` that works is used: events that see the kernel, by SIGTRAP
+ * where that is harmless; above HZ, and in a recording, events for user mode; above HZ a thread
+ * that sends signals; else POSIX timers on CPU clocks. CPUPROFILE_PER_THREAD_TIMERS and
  * CPUPROFILE_TIMER_SIGNAL select POSIX timers at any rate, CPUPROFILE_REALTIME the wall clock.
  * Where there are no POSIX timers either, one interval timer serves the process.
  *
@@ -170,7 +170,7 @@ static void share_engine(const pt_timer_engine *engine)
 }
 
 /* The wanted engine or, if threads can have no timers here, the interval timer of the process. If
- * that does not work either, nothing does, and the wanted engine stays. */
+ * the interval timer does not work either, the wanted engine stays, and no thread gets ticks. */
 static const pt_timer_engine *or_last_rung(const pt_timer_engine *wanted)
 {
     const bool has_timers = wanted->probe(pt_agent.period_ns);

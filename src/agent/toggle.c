@@ -18,8 +18,8 @@
 enum { STACK_BYTES = 256 << 10 };
 
 static struct {
-    int signo; /* 0 = CPUPROFILESIGNAL is not set */
-    atomic_int presses;
+    int signo;          /* 0 = CPUPROFILESIGNAL is not set */
+    atomic_int presses; /* signals that have come */
     atomic_int done;    /* presses that the thread has handled */
     atomic_int changes; /* the word at which the thread waits for a press, or for its end */
     atomic_int is_over;

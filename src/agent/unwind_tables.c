@@ -214,7 +214,7 @@ static bool share_table(image *one)
     return false;
 }
 
-/* Makes the table of a compiled blob; without one the image has no rules. */
+/* Opens the table in a compiled blob. If that fails, the blob is freed: the image has no rules. */
 static void open_table(image *one)
 {
     if (pt_unwind_table_open(one->blob, one->blob_bytes, &one->table) == PT_UNWIND_OK) return;
@@ -222,7 +222,8 @@ static void open_table(image *one)
     one->blob = NULL;
 }
 
-/* The vDSO of aarch64 has no .eh_frame; its code is short. All of its file is in memory. */
+/* Makes the table of a vDSO without .eh_frame (aarch64) from its instructions: all of its file is
+ * in memory, and its code is short. */
 static void try_code_of_vdso(image *one, const pt_unwind_memory *memory)
 {
     const uintptr_t vdso = (uintptr_t)getauxval(AT_SYSINFO_EHDR);

@@ -1,4 +1,4 @@
-/* util.c: the lock, one line on stderr, clocks, chance, memory. */
+/* util.c: the lock, messages, clocks, random numbers, memory, writing, file names. */
 #include "agent/agent.h"
 
 #include <errno.h>

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PT_TICK_CODES = 1 << 16 /* distinct ones; what is beyond has no name */ };
+enum { PT_TICK_CODES = 1 << 16 /* distinct functions; those beyond have no name */ };
 
 /* A function as it was when it was first seen: this header, then name, file and line table. Number
  * 0 stands for all functions that found no room. */
@@ -29,7 +29,7 @@ typedef struct {
     _Atomic(uint32_t) count;      /* numbers given away; the first is 1 */
     uint32_t texts_cap;
     uint8_t *texts;
-    _Atomic(uint32_t) record[PT_TICK_CODES];   /* by number: in texts + 1; 0 = not there yet */
+    _Atomic(uint32_t) record[PT_TICK_CODES];   /* by number: place in texts + 1; 0 = none yet */
     _Atomic(uint64_t) slot[2 * PT_TICK_CODES]; /* by content: hash (high half) and number */
 } pt_tick_codes;
 

@@ -1,4 +1,4 @@
-/* event.c: a thread's perf event, a CPU clock that ticks at high resolution.
+/* event.c: a thread's perf event: a counter of its CPU time that ticks at high resolution.
  *
  * Kernel time is sampled too where that is allowed, so that system calls are charged to their
  * callers. The signal is one of two:
@@ -12,11 +12,12 @@
  * that counts or closes descriptors does not see it. fork does not copy the mapping; the event does
  * not survive exec.
  *
- * An event cannot begin in the middle of a period, so each thread has two, one after the other. The
- * first expires once, after a random time of less than a period; its tick opens the second. Without
- * this, threads that live for less than a period would never be seen. The second is a little faster
- * than the period, and some of its ticks have no weight: ticks that kept step with the kernel's
- * would sample the work that the kernel's tick starts either always or never.
+ * An event cannot begin in the middle of a period, so each thread has two events, one after the
+ * other. The first expires once, after a random time of less than a period; its tick opens the
+ * second. With the second event alone, threads that live for less than a period would have no
+ * sample. The second event is a little faster than the period, and some of its ticks have no
+ * weight: ticks that kept step with the kernel's tick would sample the work that the kernel's tick
+ * starts either always or never.
  *
  * A program that works in rounds could keep step with ticks of one period. So after a few ticks the
  * keeper of the library replaces the second event by one with a random period, and does so again

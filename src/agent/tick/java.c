@@ -10,7 +10,7 @@ enum {
     PLACES = sizeof((pt_tick_java_cache *)0)->place / sizeof((pt_tick_java_cache *)0)->place[0],
     METHODS = sizeof((pt_tick_java_cache *)0)->method / sizeof((pt_tick_java_cache *)0)->method[0],
     TRUST = 64, /* samples for which code that belongs to no method is not compared again */
-    READS_MAX = 1 << 16, /* in a sample: memory that lies can make each frame dear */
+    READS_MAX = 1 << 16, /* in a sample: damaged memory can make each frame cost many reads */
 };
 
 static size_t index_of(uint64_t addr, size_t count)
@@ -50,7 +50,8 @@ static bool read_stack(void *arg, uint64_t addr, uint64_t *ret_word)
 
 /* ---- code ---- */
 
-/* Has the place the blob that the cache has? A compilation has a number of its own. */
+/* Is the blob of the cache still at its address? Code of a method is recognised by the number of
+ * its compilation, which no other compilation has. */
 static bool is_same(pt_tick_java_walk *java, pt_tick_java_place *place)
 {
     const pt_java_vm *const vm = java->facts->vm;
@@ -71,7 +72,8 @@ static bool is_same(pt_tick_java_walk *java, pt_tick_java_place *place)
     return pt_java_blob_is(vm, read_memory, java, blob);
 }
 
-/* NULL: the machine has no code there. */
+/* Finds a pc in the cache, or reads the blob there into the cache. NULL: the virtual machine has no
+ * code there. */
 static pt_tick_java_place *find_place(pt_tick_java_walk *java, uint64_t pc)
 {
     pt_tick_java_place *const place = &java->cache->place[index_of(pc, PLACES)];
@@ -127,8 +129,8 @@ static bool name_method(pt_tick_java_walk *java, uint64_t method, pt_tick_java_m
     return true;
 }
 
-/* Has the address the method that the cache has? Classes that are loaded and unloaded all the time
- * have their methods at the same places, so names are compared. */
+/* Is the method of the cache still at its address? If a program loads and unloads classes all the
+ * time, their methods come to lie at the same addresses, so names are compared. */
 static bool is_same_method(pt_tick_java_walk *java, pt_tick_java_method *known)
 {
     char *const text = (char *)java->cache->text;
@@ -213,7 +215,7 @@ static uint32_t read_words(pt_tick_java_walk *java, const pt_java_blob *blob, ui
     return count;
 }
 
-/* The same, by the cache. */
+/* Writes the same words to java->cache->words, from the cache if it has them. */
 static uint32_t words_of_place(pt_tick_java_walk *java, uint64_t pc)
 {
     pt_tick_java_place *const place = find_place(java, pc);

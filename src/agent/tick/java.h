@@ -7,10 +7,10 @@
  *
  *   frame -> its caller's (pt_java_step), on the thread's own stack
  *
- * A method that is on the stack, its class and its code are not freed: the machine finds them there
- * itself. The word of a frame that is half made may be an old method, which is freed: the kernel
- * copies each method that the thread's cache does not have, and tests the pages of the others
- * (peek.h).
+ * A method that is on the stack, its class and its code are not freed: the virtual machine finds
+ * them on the stack itself. But a frame that is half made may hold an old word, the address of a
+ * method that was freed. So the kernel copies each method that the thread's cache does not have,
+ * and tests the pages of the others (peek.h).
  */
 #pragma once
 
@@ -24,7 +24,7 @@ enum {
     PT_TICK_JAVA_NAME_BYTES = 1024,
     PT_TICK_JAVA_FILE_BYTES = 1024,
     PT_TICK_JAVA_PLACE_WORDS = 12,
-    PT_TICK_JAVA_WRONG_LOOKS = 100, /* wrong methods that make the facts wrong */
+    PT_TICK_JAVA_WRONG_LOOKS = 100, /* after so many wrong methods the facts count as wrong */
 };
 
 /* The facts that the handler reads; never changed, only replaced. */
@@ -33,7 +33,7 @@ typedef struct {
     pt_tick_codes *codes;
 } pt_tick_java_facts;
 
-/* A pc in the code cache. */
+/* A pc in Java's code cache, with the code and the methods there. */
 typedef struct {
     uint64_t pc;     /* 0: empty */
     uint32_t sample; /* in which the blob was last compared */

@@ -17,7 +17,7 @@
 #define PT_TICK_FRAME_WORD(number, place)                                                          \
     (PT_INTERP_FRAME | (uint64_t)(number) << 32 | (uint32_t)((place) + 1))
 
-/* By PT_JOURNAL_LANGUAGE_X. */
+/* The data about one language; pt_tick_languages has them by PT_JOURNAL_LANGUAGE_X. */
 typedef struct {
     /* A struct of the language's own type (as pt_tick_php_facts); NULL: the process has no
      * interpreter whose frames can be read. The struct is never changed, only replaced. */
@@ -47,8 +47,8 @@ static inline bool pt_tick_is_wrong(unsigned language, uint32_t enough)
            atomic_load_explicit(&l->right, memory_order_relaxed) == 0;
 }
 
-/* The words of a sample's frames: innermost first, at most `most`, to words[(at + i) & mask]. The
- * native stack lies before them. */
+/* The place for the words of a sample's frames: innermost first, at most `most`, at
+ * words[(at + i) & mask]. The words of the native stack lie before them. */
 typedef struct {
     uint64_t *words;
     uint64_t mask, at;
@@ -66,9 +66,9 @@ static inline void pt_tick_end_frames(const pt_tick_frames *frames, uint32_t cou
 /* Steps to the next frame outwards and makes its word; 0: the frame does not fit the layout. */
 typedef pt_interp_step pt_tick_next_frame(void *arg, uint64_t *ret_word);
 
-/* Writes the words of a language's frames, and notes whether the innermost fitted the layout.
- * Returns their number. first: PT_INTERP_FRAME_READ if `next` may be called. reading: is fresh for
- * the innermost frame only. */
+/* Writes the words of a language's frames, and notes whether the innermost frame fitted the layout.
+ * Returns the number of words. first: PT_INTERP_FRAME_READ if `next` may be called. reading: fresh
+ * for the innermost frame only. */
 uint32_t pt_tick_put_frames(unsigned language, const pt_tick_frames *frames, uint32_t most,
                             pt_tick_reading *reading, pt_interp_step first,
                             pt_tick_next_frame *next, void *arg);

@@ -8,8 +8,9 @@
 
 enum { SETS = sizeof((pt_tick_pages *)0)->page / sizeof((pt_tick_pages *)0)->page[0] };
 
-/* Asks by rt_sigprocmask with an unknown action: the kernel copies the new mask, which fails if the
- * page cannot be read, before it checks the action, and changes nothing. */
+/* Tests a page by rt_sigprocmask with an unknown action. The kernel first copies the new mask,
+ * which fails with EFAULT if the page cannot be read; then it refuses the action with EINVAL.
+ * Nothing is changed. */
 static int error_of_page(uint64_t page)
 {
     enum { NO_SUCH_ACTION = 99 };

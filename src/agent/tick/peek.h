@@ -1,10 +1,10 @@
 /* peek.h: reads memory that may not be there, in the signal handler.
  *
- * Before a page is read, the kernel is asked whether it can be: by a system call that changes
- * nothing. A thread keeps the answers. A fresh reading believes the answers of this sample, another
- * reading those of the last PT_TICK_TRUST samples. Another thread may unmap the page between the
- * answer and the read; a copying reading has no such gap, for the kernel itself copies, but it
- * costs a system call for each read.
+ * Before the handler reads from a page, a system call that changes nothing tests whether the page
+ * can be read. A thread keeps the results. A fresh reading uses only results of the present sample,
+ * any other reading those of the last PT_TICK_TRUST samples. Another thread may unmap the page
+ * between the test and the read. In a copying reading the kernel itself copies the memory: it has
+ * no such gap, but costs a system call for each read.
  */
 #pragma once
 
@@ -17,15 +17,15 @@
 
 enum {
     PT_TICK_TRUST = 256,       /* samples */
-    PT_TICK_PAGE_BYTES = 4096, /* asked for at once: the least that any machine has */
+    PT_TICK_PAGE_BYTES = 4096, /* the unit of a test: the smallest page of any machine */
 };
 
-/* A thread's answers; all zero is empty. */
+/* A thread's results for pages that can be read; all zero is empty. */
 typedef struct {
     uint32_t samples;
     struct {
         uint64_t page;
-        uint32_t sample; /* in which it was asked for */
+        uint32_t sample; /* in which the page was tested */
     } page[512][2];
 } pt_tick_pages;
 
@@ -41,12 +41,12 @@ typedef struct {
 typedef struct {
     pt_tick_pages *pages;
     pt_tick_copies *copies; /* NULL: a copying reading keeps no copies */
-    bool is_fresh;          /* pages are asked for in this sample */
-    bool is_trusted;        /* the pages were asked for already */
+    bool is_fresh;          /* pages must have been tested in this sample */
+    bool is_trusted;        /* the pages are not tested: the caller has done that */
     bool is_copying;        /* the kernel copies */
 } pt_tick_reading;
 
-/* Makes all answers out of date. */
+/* Makes all results out of date. */
 static inline void pt_tick_forget_pages(pt_tick_pages *pages)
 {
     pages->samples += 2 * PT_TICK_TRUST;
@@ -71,7 +71,7 @@ bool pt_tick_ask_for_page(uint64_t page);
  * system call (seccomp). */
 bool pt_tick_lacks_page(uint64_t page);
 
-/* Can the page be read, as far as the reading's trust goes? */
+/* Can the page be read? Uses an earlier result if the reading may, else tests the page. */
 bool pt_tick_page_is_readable(const pt_tick_reading *r, uint64_t page);
 
 /* Memory that may be read directly; NULL: it may not. */

@@ -1,13 +1,13 @@
 /* perl.h: the frames of Perl in a sample, and the names of their code.
  *
  *   thread's interpreter (pthread key) -> frames (interp/perl.h) -> sub, file of the statement
- *     -> the thread's own cache, by both addresses and what they say -> number
+ *     -> the thread's own cache, by both addresses and the content there -> number
  *          | not there, or other code is there now
  *          v
  *        name, file, first line, copied -> the table of all threads, by content -> number
  *
- * All that is read belongs to the thread's own interpreter. Before a page is read, it is tested as
- * for CPython (python.h).
+ * All memory that is read belongs to the thread's own interpreter. Before a page is read, it is
+ * tested as for CPython (python.h).
  */
 #pragma once
 

@@ -1,20 +1,20 @@
 /* php.h: the frames of PHP in a sample, and the names of their functions.
  *
  *   executor_globals -> frames (interp/php.h) -> function
- *     -> the thread's own cache, by address and what the function says -> number
+ *     -> the thread's own cache, by address and content of the function -> number
  *          | not there, or another function is there now
  *          v
  *        name, file, copied -> the table of all threads, by content -> number
  *
  * A process has one chain of frames. It belongs to the thread whose native stack has the evaluator;
- * other threads must not read it, for it may change meanwhile. A stack that could not be walked to
- * its end, as in code that opcache has compiled, does not show whether the thread is the one. Then
- * the thread counts as the one if it did in its last sample, or if the evaluator's register
- * holds the innermost frame.
+ * other threads must not read it, for it may change meanwhile. If the native stack could not be
+ * walked to its end, as in code that opcache has compiled, it does not show whether the chain is
+ * the thread's. Then the thread counts as the owner if it was the owner in its last sample, or if
+ * the evaluator's register holds the innermost frame.
  *
- * The evaluator keeps its frame and its instruction in registers, and saves the latter only before
- * it calls code that may throw. So the line of the innermost frame comes from the registers, if
- * these hold that frame, and else from the frame.
+ * The evaluator keeps its frame and its instruction in registers, and saves the instruction only
+ * before it calls code that may throw. So the line of the innermost frame comes from the registers,
+ * if these hold that frame, and else from the frame.
  *
  * Before a page is read, it is tested as for CPython (python.h). All objects that are read belong
  * to this thread.
@@ -50,8 +50,8 @@ typedef struct {
     pt_tick_pages pages;
     bool runs_php; /* the chain of frames was this thread's in its last sample */
     pt_php_walk walk;
-    pt_tick_slots slots; /* by the address of its instructions, which closures share; of a C
-                            function by its own */
+    pt_tick_slots slots; /* by the address of a function's instructions, which closures share; a C
+                            function by its own address */
     uint8_t text[PT_TICK_PHP_NAME_BYTES + PT_TICK_PHP_FILE_BYTES];
 } pt_tick_php_cache;
 

@@ -163,8 +163,8 @@ static inline pt_tick_python_slot *slot_of(pt_tick_python_cache *cache, uint64_t
     return &set[cache->pages.samples - set[1].sample > cache->pages.samples - set[0].sample];
 }
 
-/* Reads the code object and finds its number, or sees that it is still the slot's. False: there is
- * no code object. */
+/* Reads the code object at addr. If it is still the slot's object, the slot stays as it is; else
+ * the slot gets the object and its number. False: there is no code object. */
 static bool fill_slot(reading *r, const pt_tick_python_facts *facts, uint64_t addr,
                       pt_tick_python_slot *slot)
 {
@@ -198,8 +198,8 @@ static bool fill_slot(reading *r, const pt_tick_python_facts *facts, uint64_t ad
     return true;
 }
 
-/* Compares a code object once in a sample: the thread stands still, and its frames keep their code.
- * False: there is no code object. */
+/* Finds the number of a code object. Compares the object with its slot once in a sample: the thread
+ * stands still, and its frames keep their code. False: there is no code object. */
 static inline bool number_of(reading *r, const pt_tick_python_facts *facts, uint64_t addr,
                              uint32_t *ret_number)
 {

@@ -1,16 +1,17 @@
 /* python.h: the frames of CPython in a sample, and the names of their code.
  *
  *   thread's state (pthread key) -> frames (interp/python.h) -> code object
- *     -> the thread's own cache, by address and what the object says -> number
+ *     -> the thread's own cache, by address and content of the object -> number
  *          | not there, or another object is there now
  *          v
  *        name, file, line table, copied -> the table of all threads, by content -> number
  *
- * All that is read belongs to the thread that was interrupted: its frames hold references to their
- * code, so that no other thread frees either while this one is in the handler. Only the innermost
- * frame may be half made or half gone, and near the end of the interpreter the state itself; so
- * nothing is read then, and no page is read from before the kernel has said that it can be: a page
- * of the innermost frame is asked for in each sample, others each PT_TICK_TRUST samples (peek.h).
+ * All memory that is read belongs to the thread that was interrupted. Its frames hold references to
+ * their code, so that no other thread frees a frame or its code while this thread is in the
+ * handler. There are two exceptions. The innermost frame may be half made or half gone. And while
+ * another thread ends the interpreter, the thread's state may go; then no frame is read. So each
+ * page is tested before it is read: pages of the innermost frame in each sample, other pages once
+ * in PT_TICK_TRUST samples (peek.h).
  */
 #pragma once
 

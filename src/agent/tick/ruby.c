@@ -3,8 +3,7 @@
 
 /* ---- the thread ---- */
 
-/* The thread pointer, and the thread's table of modules. On x86-64 the first word at the thread
- * pointer is its own address. */
+/* The thread pointer. On x86-64 the first word that it points to is its own value. */
 static uint64_t pointer_of_thread(void)
 {
     uint64_t addr;

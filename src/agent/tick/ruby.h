@@ -1,17 +1,17 @@
 /* ruby.h: the frames of Ruby in a sample, and the names of their code.
  *
  *   ruby_current_ec, thread-local -> frames (interp/ruby.h) -> code, class of the method
- *     -> the thread's own cache, by both addresses and what the code says -> number
+ *     -> the thread's own cache, by both addresses and the code's content -> number
  *          | not there, or other code is there now
  *          v
  *        name, file, first line, copied -> the table of all threads, by content -> number
  *
- * All that is read belongs to the thread that was interrupted: its frames hold references to their
- * code. Before a page is read, it is tested as for CPython (python.h).
+ * All memory that is read belongs to the thread that was interrupted: its frames hold references to
+ * their code. Before a page is read, it is tested as for CPython (python.h).
  *
- * ruby_current_ec is found as glibc does: the thread pointer leads to a table with the address of
- * each module's thread-local variables (the ABI's dynamic thread vector, whose entries have two
- * words; the one before the first has the number of entries).
+ * ruby_current_ec is found in the same way as glibc finds it: the thread pointer leads to a table
+ * with the address of each module's thread-local variables. This is the ABI's dynamic thread
+ * vector: an entry has two words, and the entry before the first has the number of entries.
  */
 #pragma once
 

@@ -89,8 +89,9 @@ static void publish_sample(pt_thread *self, pt_tick_ring *ring, unsigned words, 
     __atomic_store_n(&ring->head_words, head + 1 + words, __ATOMIC_RELEASE);
 }
 
-/* Copies registers and stack. The stack takes at most a part of the room, so that other samples
- * fit. Where the stack of a coroutine ends is not known, so little of it is taken. */
+/* Copies registers and stack. The copied stack takes at most a part of the room, so that other
+ * samples fit, too. The end of a coroutine's stack is not known, so less of such a stack is copied.
+ */
 static void copy_stack(pt_thread *self, pt_tick_ring *ring, uint32_t weight, pt_tick_walk *walk,
                        uint64_t room)
 {
@@ -115,8 +116,8 @@ static void copy_stack(pt_thread *self, pt_tick_ring *ring, uint32_t weight, pt_
         pt_tick_ring_word(weight, words, count < there ? PT_TICK_CUT_COPY : PT_TICK_COPY));
 }
 
-/* Steps one frame outwards. *ret_word: the word of the frame of JavaScript that the step left; 0:
- * it was none. */
+/* Steps one frame outwards. *ret_word: the word of the frame that the step left, if that was a
+ * frame of JavaScript; else 0. */
 static int step_out(pt_tick_walk *walk, pt_tick_v8_walk *v8, uint64_t *ret_word)
 {
     enum { RECORD = 2 * sizeof(uintptr_t) }; /* the caller's frame pointer, the return address */
@@ -133,8 +134,8 @@ static int step_out(pt_tick_walk *walk, pt_tick_v8_walk *v8, uint64_t *ret_word)
     return step;
 }
 
-/* One step out of Java's code. The words of its functions take the place of its pc, the last word
- * behind the ring's head. */
+/* Steps out of a frame of Java's code. The words of the frame's functions replace its pc, which is
+ * the last word written behind the ring's head. */
 static int step_out_of_java(pt_tick_java_walk *java, pt_tick_ring *ring, uint64_t most,
                             unsigned *depth)
 {
@@ -188,7 +189,7 @@ static int walk_stack(pt_thread *self, pt_tick_walk *walk, pt_tick_ring *ring, u
                                                                    : step;
 }
 
-/* Stands apart from the code that also runs where the stack has no room for a sample. */
+/* Not inlined: its callers also run where the host's stack has no room for a sample. */
 static __attribute__((noinline)) void take_sample(pt_thread *self, pt_tick_ring *ring,
                                                   uint32_t weight, const void *context)
 {
@@ -225,8 +226,8 @@ static __attribute__((noinline)) void take_sample(pt_thread *self, pt_tick_ring 
                    pt_tick_ring_mixed_word(weight, depth + frames, frames, (unsigned)end));
 }
 
-/* Adds periods to the ring's last stack, or, if there is none, to the start function of the thread.
- */
+/* Adds periods to the thread's last stack, or, if there is none, to its start function. last_words:
+ * as in pt_thread. start: the function's address; 0: periods without a stack are not counted. */
 static void repeat_stack(uint64_t last_words, uint64_t start, pt_tick_ring *ring, uint32_t weight)
 {
     const uint64_t mask = ring->ring_words - 1, head = ring->head_words;
@@ -349,10 +350,11 @@ static void tell_of_samples(const pt_tick_ring *ring)
 /* ---- rests ---- */
 
 /* A sample may take longer than a period: a deep stack, frames of an interpreter that no cache has,
- * slow system calls. With a sample at each tick the thread would only take samples. So each tick
- * allows its samples a time of a period / PARTS. A sample that takes more makes a debt, and later
- * ticks pay the debt. A thread whose debt is above ALLOWED_NS rests: its ticks take no sample, and
- * its next sample stands for these ticks, too. So does a thread whose stack is full. */
+ * slow system calls. With a sample at each tick the thread would only take samples. So samples may
+ * take 1 / PARTS of the thread's time. A sample makes a debt of PARTS times its own time, and each
+ * tick pays the time of its periods. A thread whose debt is above ALLOWED_NS rests: its ticks take
+ * no sample, and its next sample stands for these ticks, too. A thread whose stack is full also
+ * rests. */
 enum { PARTS = 4, ALLOWED_NS = 50000000 };
 
 static bool is_on_signal_stack(void)
@@ -428,7 +430,8 @@ static void count_tick(pt_thread *self, tick_kind kind, const siginfo_t *info, c
 static void end_the_host(int signo, siginfo_t *info)
 {
     static const uint64_t default_action[4] = {0}; /* the kernel's struct sigaction */
-    /* libc's function is the library's here, and would keep the library's handler. */
+    /* A system call of its own: libc's sigaction and syscall lead to the library's functions, which
+     * would keep the library's handler. */
 #if defined(__x86_64__)
     register uint64_t mask_bytes __asm__("r10") = sizeof(uint64_t);
     long result;

@@ -1,11 +1,11 @@
-/* tick.h: what a tick needs to know, and the signal handler that takes a sample.
+/* tick.h: the data that a tick needs, and the signal handler that takes a sample.
  *
  * Everything in this folder may run inside a signal handler, at any instruction of the host: no
- * lock, no memory allocation, no stdio, no system call but a look at the thread's CPU clock, where
- * CPython, V8 or PHP is in the process questions whether pages can be read (peek.h), and, once in a
- * thread's life, those that arm its own timer after its first tick, or one gettid in a thread that
- * the library has never met. The archive's undefined symbols are compared with
- * tests/abi/tick-undefined.txt.
+ * lock, no memory allocation, no stdio. A tick makes few system calls: it reads CPU clocks; it
+ * tests whether pages can be read (peek.h); it wakes a thread of the library that has work to do.
+ * A thread's first tick also arms the thread's timer, and finds the thread's slot by gettid if
+ * pthread_create of the library has not made the thread. A test compares the archive's undefined
+ * symbols with tests/abi/tick-undefined.txt.
  *
  *   signal -> this thread's pt_thread -> walk the stack into its ring -> publish
  *
@@ -35,8 +35,8 @@
 
 /* ---- system calls that glibc has in newer versions only, or not in libc.so.6 ---- */
 
-/* Of functions that every process and every child of fork runs. They lie together, since a child
- * meets each 64 KB of code by a page fault. */
+/* Marks functions that every process and every child of fork runs. They lie together in memory,
+ * since each 64 KB of code that a child runs cost it a page fault. */
 #define PT_NEAR __attribute__((section(".text.hot.near")))
 
 /* The process id, by a system call: glibc before 2.25 caches it in memory that glibc sets up for
@@ -51,7 +51,7 @@ static inline pid_t pt_tick_gettid(void)
     return (pid_t)PT_KERNEL(SYS_gettid);
 }
 
-/* Relative to the present value of the timer's clock. */
+/* Sets a POSIX timer. Its first expiry in *times is relative to the present value of its clock. */
 static inline bool pt_tick_timer_set(void *timer, const struct itimerspec *times)
 {
     return PT_KERNEL(SYS_timer_settime, (int)(intptr_t)timer, 0, times, NULL) == 0;
@@ -68,7 +68,7 @@ typedef struct {
     uint64_t head_words; /* published */
     uint64_t tail_words; /* folded */
     uint64_t ticks;      /* that took a sample, were dropped or filtered */
-    uint64_t weight;     /* of the published samples: 1 + timer overruns each */
+    uint64_t weight;     /* of the published samples, in periods */
     uint64_t dropped;    /* weight of ticks that found no room */
     uint64_t filtered;   /* weight of ticks that the program's filter refused */
     uint64_t kernel;     /* periods in the kernel that were counted by the CPU clock, because events
@@ -76,8 +76,9 @@ typedef struct {
     uint64_t words[];
 } pt_tick_ring;
 
-/* A ring record's first word. depth words follow: addresses, of which the last `frames` are frames
- * of an interpreter (python.h) instead. Weight is at least 1, so the word is never 0. */
+/* A ring record's first word. depth words follow: first the words of the native stack, which are
+ * addresses and frames of V8 and Java, then `frames` words of the frames of another interpreter
+ * (language.h). weight is at least 1, so the word is never 0. */
 static inline uint64_t pt_tick_ring_mixed_word(uint32_t weight, unsigned depth, unsigned frames,
                                                unsigned end)
 {
@@ -88,9 +89,10 @@ static inline uint64_t pt_tick_ring_word(uint32_t weight, unsigned depth, unsign
 {
     return pt_tick_ring_mixed_word(weight, depth, 0, end);
 }
-/* A record with this end is a copy of a stack, to be walked later: its `depth` words are
- * PT_MACHINE_REGS_MAX registers by DWARF number and words from the stack pointer on. */
-enum { PT_TICK_COPY = 0xfe, PT_TICK_CUT_COPY = 0xff /* the stack goes on behind them */ };
+/* A record with one of these ends is a copy of a stack, to be walked later: its `depth` words are
+ * PT_MACHINE_REGS_MAX registers by DWARF number and then the stack's words from the stack pointer
+ * on. */
+enum { PT_TICK_COPY = 0xfe, PT_TICK_CUT_COPY = 0xff /* the stack goes on behind these words */ };
 
 static inline bool pt_tick_is_copy(unsigned end)
 {
@@ -119,20 +121,21 @@ static inline unsigned pt_tick_ring_end(uint64_t word)
  * limit), up to limit. All of it is mapped while the thread runs on it. low == limit: not known. */
 typedef struct {
     uintptr_t low, limit;
-    uintptr_t root_fp; /* the frame of our own function below the thread's start routine, or 0 */
+    uintptr_t root_fp; /* frame pointer of the library's function that calls the thread's start
+                          routine; 0: there is none */
 } pt_tick_stack;
 
-/* The source of a tick's weight in periods: */
+/* The source of the weight, in periods, of a thread's ticks: */
 enum {
     PT_TICK_BY_NOTHING = 0, /* the thread has no timer: a tick that comes is late */
     PT_TICK_BY_TIMER,       /* from a timer's overruns: wall time */
     PT_TICK_BY_CLOCK,       /* from the progress of the thread's CPU clock */
-    PT_TICK_BY_LOOKS,       /* the same; the timer expires only on the kernel's own tick */
+    PT_TICK_BY_LOOKS,       /* the same; the timer expires on the kernel's tick only (weight.c) */
     PT_TICK_BY_PROCESS,     /* from the progress of the process's CPU clock */
-    PT_TICK_BY_MODE,        /* an event's tick is one period in user mode; what the CPU clock has
-                               moved beside, the POSIX timer's ticks find in system calls */
-    PT_TICK_BY_USER_MODE,   /* the same without the POSIX timer: what the CPU clock has moved beside
-                               is counted for the kernel */
+    PT_TICK_BY_MODE,        /* ticks of an event stand for time in user mode; those of a POSIX timer
+                               that find the thread in a system call, for the rest of its time */
+    PT_TICK_BY_USER_MODE,   /* ticks of an event stand for time in user mode; the rest of the
+                               thread's time is counted for the kernel */
 };
 
 /* A thread's clocks, and how often it went to sleep and was driven off its CPU. */
@@ -150,8 +153,8 @@ typedef struct {
      * and an address on the stack above the call's frame. */
     int64_t begun_ns, begun_limit_ns;
     uintptr_t begun_at;
-    int32_t left_ms;      /* what is left of the wait's time limit, in one of these forms */
-    struct timespec left; /* the kernel reads it */
+    int32_t left_ms;      /* the time that is left of the wait's limit: this or the next field */
+    struct timespec left; /* the kernel reads it here */
 } pt_tick_wait;
 
 /* A thread of the host. Slots are never unmapped; `live` says whether one is in use. */
@@ -171,7 +174,7 @@ typedef struct pt_thread {
     _Atomic(void *) interp_cache[PT_JOURNAL_LANGUAGES];
     _Atomic(int) weighing; /* PT_TICK_BY_X */
     unsigned
-        user_looks; /* by mode: the number of its last ticks in a row outside of system calls */
+        user_looks; /* by mode: the POSIX timer's last ticks in a row outside of system calls */
     /* By clock: the part of the thread's CPU time that samples account for. Negative: a part of a
      * period is counted in advance. */
     int64_t clock_seen_ns;
@@ -183,9 +186,9 @@ typedef struct pt_thread {
     int64_t event_from_ns, user_ns, kernel_ns;
     uint64_t event_ns; /* the longest period of the thread's event, or of the ticks that the ticker
                         * sends */
-    uint32_t event_ticks;      /* since it asked for a period */
-    _Atomic(int) wants_period; /* its event has had its period for long enough */
-    uint64_t random;           /* pt_random_below */
+    uint32_t event_ticks;      /* of the event, since the handler last requested another period */
+    _Atomic(int) wants_period; /* the handler requests another period for the event */
+    uint64_t random;           /* the state of pt_random_below */
     /* By mode: when the POSIX timer was armed and when it expired, by the thread's clock; -1: it
      * has not expired yet. */
     int64_t look_start_ns, look_seen_ns;
@@ -198,15 +201,16 @@ typedef struct pt_thread {
     int64_t before_ns;   /* by looks: the CPU time before the first tick that is not accounted for,
                           * less part_ns */
     uint64_t last_words; /* where its last sample lies in the ring, plus one; 0 = it has none */
-    int64_t debt_ns;     /* of ticks that must pass before samples have taken their part only */
-    uint32_t kept;       /* periods of ticks without a sample: the next sample has them */
+    int64_t debt_ns;     /* the time of ticks that must pass until samples have taken no more than
+                          * their part of the thread's time (tick.c) */
+    uint32_t kept;       /* periods of ticks without a sample: the next sample counts for them */
     bool was_long;       /* its last sample took long by the wall clock */
     void *timer;         /* a POSIX timer, or NULL */
     void *event;         /* an event's page, which keeps it alive, or NULL */
     void *first_event;   /* an event that the first tick removes when it arms the other event */
     _Atomic(int) is_active;   /* by the ticker: the thread used CPU time not long ago */
     _Atomic(int) wants_timer; /* its timer could not be armed: the drain thread should try again */
-    bool is_unmet;            /* by looks: no look has come yet */
+    bool is_unmet;            /* by looks: the thread's first look has not come yet */
     bool has_changed;         /* it has requested another period before */
     /* Not touched by the handler: */
     bool is_foreign;   /* found in the task list */
@@ -259,18 +263,19 @@ typedef struct {
     bool has_sticky_limits;    /* select and ppoll do not say what is left of their time limits */
     pt_tick_code main_start;   /* around the call of main in libc */
     pt_tick_code thread_start; /* around the call of a start routine in libc */
-    pt_tick_code own_start;    /* our thread function, which stands between those two */
+    pt_tick_code own_start;    /* the library's thread function, which libc calls, and which calls
+                                * the host's start routine */
     /* Where the stack of the first thread may grow; all addresses where no limit is known. */
     pt_tick_code first_stack;
-    /* Finds the slot of a thread that does not know it yet, by kernel thread id. */
+    /* Finds a thread's slot by kernel thread id, for a thread whose pt_tick_self is NULL. */
     pt_thread *(*find)(int tid);
-    /* Is `at` a slot of any thread? A value of a timer of the host is none. */
+    /* Is `at` a slot of any thread? The value that a timer of the host carries is not. */
     bool (*is_slot)(const void *at);
     /* The part of the process's CPU clock that is accounted for, where ticks are weighed by that
      * clock. */
     _Atomic(uint64_t) process_seen_ns;
-    /* By user mode: CPU time of threads that have ended, less the time that their periods stand
-     * for. */
+    /* By user mode: CPU time of threads that have ended, less the time of the periods that were
+     * counted for them. */
     _Atomic(int64_t) kernel_owed_ns;
     /* The ticker waits at this word until a thread uses CPU time: 1 while it waits. */
     _Atomic(int) ticker_waits;
@@ -298,8 +303,9 @@ extern _Thread_local pt_thread *pt_tick_self;
 /* The signal handler. Saves errno. A signal that is no tick of the library goes to the host's
  * handler. */
 void pt_tick_handler(int signo, siginfo_t *info, void *context);
-/* Around a system call that waits for at most limit_ns: the calling thread is about to make it; the
- * call has returned. */
+/* A function that makes a system call with a time limit of limit_ns calls pt_tick_wait_begins
+ * before the system call and pt_tick_wait_ended after it, so that a tick finds out when the wait
+ * began (wait.c). */
 void pt_tick_wait_begins(int64_t limit_ns);
 void pt_tick_wait_ended(void);
 /* Is the signal a tick, and nothing that the host should see? */
@@ -312,14 +318,16 @@ void pt_tick_settle(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns);
 /* Likewise counts the periods of ticks that took no sample, because the thread rested, for the
  * stack of its last sample. */
 void pt_tick_settle_kept(pt_thread *thread, pt_tick_ring *ring);
-/* The same by user mode: if a tick was due, the thread was in the kernel, and the owed time is
- * counted for the kernel. Else the rest of the thread's time is owed. */
+/* The same for PT_TICK_BY_USER_MODE. Adds the rest of the thread's time to pt_tick.kernel_owed_ns.
+ * If a tick was due and did not come, the thread was in the kernel: then the whole periods of the
+ * owed time are counted for the kernel. */
 void pt_tick_settle_kernel(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns);
-/* The same by looks: the rest of the thread's time is owed. If at least least_ns is owed, it
- * becomes whole periods for the stack of the thread's last tick, if it had one. */
+/* The same for PT_TICK_BY_LOOKS. Adds the rest of the thread's time to *thread->owed_ns. If at
+ * least least_ns is owed then, its whole periods are counted for the stack of the thread's last
+ * tick, if the thread had a tick. */
 void pt_tick_settle_looks(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns,
                           int64_t least_ns);
-/* Turns the owed time into whole periods of threads with that start function. */
+/* Counts the whole periods of the owed time for that start function. */
 void pt_tick_settle_owed(_Atomic(int64_t) *owed_ns, void *(*start_routine)(void *),
                          pt_tick_ring *ring);
 
@@ -385,8 +393,8 @@ typedef struct pt_tick_walk {
 void pt_tick_walk_begin(pt_tick_walk *walk, const pt_thread *self, const void *context);
 /* Steps one frame outwards; returns as pt_tick_step. */
 int pt_tick_walk_step(pt_tick_walk *walk);
-/* Extends the walk's stack up to limit, as far as its pages can be read, but never beyond the
- * bounds of the thread's own stack. */
+/* Extends the known bounds of the walk's stack up to limit, as far as pages can be read. The bounds
+ * of the thread's own stack are not extended. */
 void pt_tick_walk_see_stack(pt_tick_walk *walk, uintptr_t limit);
 /* Is pc in the code that calls main or a start routine, where a stack ends? */
 bool pt_tick_is_start(uint64_t pc);

@@ -48,9 +48,9 @@ static bool is_on_stack(const pt_tick_stack *stack, uintptr_t sp)
 
 enum { STACK_CHANGES_MAX = 16 };
 
-/* Finds the bounds of the stack that the walk is on: those of the thread's own stack or, if that is
- * not known or the walk is on the stack of a coroutine or of signals, the page of the stack
- * pointer. A walk changes from one stack to another at the frame of a signal. */
+/* Finds the bounds of the stack that the walk is on: those of the thread's own stack; or the page
+ * of the stack pointer, if the own stack is not known or the walk is on the stack of a coroutine or
+ * of signals. A walk changes from one stack to another at the frame of a signal. */
 static void find_stack(pt_tick_walk *walk)
 {
     const uintptr_t sp = (uintptr_t)walk->state.sp, page = sp / PT_TICK_PAGE_BYTES;
@@ -64,9 +64,9 @@ static void find_stack(pt_tick_walk *walk)
                               .root_fp = walk->own_stack.root_fp};
 }
 
-/* Extends the walk's stack by pages that were not tested before. Returns false if there are none;
- * the thread's own stack has none. Pages are tested only when they are needed: above the stack's
- * end may be memory that blocks its reader (userfaultfd(2)). */
+/* Extends the bounds of the walk's stack by further pages. Returns false if none can be read, or
+ * the bounds are those of the thread's own stack, which are final. Pages are tested only when they
+ * are needed: above the stack's end may be memory that blocks its reader (userfaultfd(2)). */
 static bool is_stack_larger(pt_tick_walk *walk)
 {
     const uintptr_t limit = walk->stack.limit;
@@ -160,9 +160,9 @@ static int journal_end(pt_unwind_end end)
     }
 }
 
-/* May the code keep a frame pointer? Code that was mapped since the tables were made may. With V8
- * in the process, code without a table may, for its caller may have been mapped since, and so may
- * the program's own code without a rule: V8's builtins keep frame pointers. */
+/* May code that no rule covers keep a frame pointer? Code that was mapped since the tables were
+ * made may. With V8 in the process, so may code of a module without a table, whose caller may have
+ * been mapped since, and the program's own code, since V8's builtins keep frame pointers. */
 static bool may_have_frame_pointer(const pt_unwind_modules *modules, uint64_t pc)
 {
     const pt_tick_v8_facts *const v8 = atomic_load_explicit(

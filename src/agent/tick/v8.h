@@ -1,7 +1,7 @@
 /* v8.h: the JavaScript functions of V8 in a sample, and their names.
  *
  *   frame pointer of a native frame -> function object (interp/v8.h) -> shared function info
- *     -> the thread's own cache, by its address and what it says -> number
+ *     -> the thread's own cache, by its address and content -> number
  *          | not there, or another function is there now
  *          v
  *        name, file, line -> the table of all threads (codes.h) -> number
@@ -9,8 +9,8 @@
  * The stack of V8 is the native stack, and each JavaScript function has a frame pointer; so a frame
  * of JavaScript belongs to the step of the walk that took its frame pointer.
  *
- * Two words below the frame pointer look like a JavaScript frame, and may be words that C++ code
- * has saved, or addresses of objects that are gone. So each sample tests all pages before it reads
+ * Two words below the frame pointer may look like those of a JavaScript frame although C++ code has
+ * saved them, or although their objects are gone. So each sample tests all pages before it reads
  * them (peek.h), and the kernel copies a function that the cache lacks. For a function of the cache
  * a gap remains: threads of V8 unmap memory while this thread is in the handler. If they unmap the
  * page between the test and the read, the program ends.
@@ -40,14 +40,14 @@ typedef struct {
 typedef struct {
     pt_v8_function function;
     uint32_t number;
-    uint32_t sample; /* in which it was met last */
+    uint32_t sample; /* the last sample with the function */
 } pt_tick_v8_slot;
 
 /* A thread's own; all zero is empty. */
 typedef struct {
     pt_tick_pages pages;
     pt_tick_v8_slot slot[512][4];
-    pt_v8_lines lines; /* its budget is that of this sample */
+    pt_v8_lines lines; /* lines.budget is for the present sample */
     uint8_t text[PT_TICK_V8_NAME_BYTES + PT_TICK_V8_FILE_BYTES];
 } pt_tick_v8_cache;
 

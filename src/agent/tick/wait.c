@@ -1,32 +1,37 @@
-/* wait.c: a wait that a tick of the clock on the wall interrupted goes on, as if no signal had
- * come.
+/* wait.c: lets a system call that waits go on after a tick of the clock on the wall, as if no
+ * signal had come.
  *
- * The kernel ends some system calls with EINTR when a handler has run, whatever SA_RESTART says
- * (signal(7)). The handler's context then lies behind the SYSCALL instruction with -EINTR in rax;
- * the arguments are still in their registers. The number of the call is in an instruction before
- * it, or on the stack.
+ * The kernel ends some system calls with EINTR when a handler has run, even with SA_RESTART
+ * (signal(7)). The handler's context then has the address behind the SYSCALL instruction, and
+ * -EINTR in rax; the arguments are still in their registers. The number of the call is in an
+ * instruction before the SYSCALL instruction, or on the stack.
  *
- * Of nanosleep, poll and futex the kernel knows how to go on, and until when: restart_syscall(2).
- * It forgets that in rt_sigreturn, the end of every handler. So this handler ends without
- * rt_sigreturn: it restores the registers itself (pt_tick_resume), and the host's SYSCALL
- * instruction then is restart_syscall. If a handler of the host runs in between, its rt_sigreturn
- * makes that call fail with EINTR, as the signal had to.
+ * First way, by the kernel: nanosleep, poll and futex. The kernel keeps what it needs to go on with
+ * such a call until its end (restart_syscall(2)), but drops it in rt_sigreturn, the end of every
+ * handler. So this handler ends without rt_sigreturn: it restores the registers itself
+ * (pt_tick_resume) and runs the host's SYSCALL instruction as restart_syscall. If a handler of the
+ * host runs in between, its rt_sigreturn makes restart_syscall fail with EINTR, as the host
+ * expects.
  *
- * For the other calls the context is set back to the SYSCALL instruction. A time limit that the
- * kernel does not shorten itself becomes the time that is left. The kernel does not say when the
- * call began. Of some functions the library knows (pt_tick_wait_begins). Else, if the thread has
- * slept once since it was here before, and was not driven off its CPU, it has slept for all the
- * time that its CPU clock does not have. Otherwise the limit counts from this tick, so that the
- * wait is at most a period too long. A limit that was shortened here bears a mark, so that no other
- * wait is taken for the same. So do the calls that the kernel knows of go on, too, if the handler
- * has a stack of its own and the thread's is not known to have room for those registers.
+ * Second way, by another call: the other calls of the table. The context is set back to the SYSCALL
+ * instruction. If the kernel does not shorten the call's time limit itself, this handler replaces
+ * the limit by the time that is left. The kernel does not show when the call began:
  *
- * A wait keeps its EINTR if its call is not in the table. So does a wait of the second kind if its
- * SYSCALL instruction is not libc's, since the host's own may rely on the registers, which keep a
- * shortened limit; and if a signal of the host is pending, too. One that comes between this handler
- * and the SYSCALL instruction runs its handler there, and the wait begins after it. A tick that
- * comes when a handler of the host returns looks like one that interrupted the wait: so handlers do
- * not block ticks (pt_signals_free_ticks).
+ *   some functions of the library note when (pt_tick_wait_begins)
+ *   else, if the thread has slept once since its last tick here, and was not driven off its CPU, it
+ *   has slept for the time by which the wall clock went ahead of its CPU clock
+ *   else the limit counts from this tick, so that the wait is at most a period too long
+ *
+ * A limit that was shortened here bears a mark, so that the next tick does not take another wait
+ * for this one. A call of the first kind goes the second way if the handler runs on a signal stack
+ * and the interrupted stack may lack room for the registers.
+ *
+ * A call that is not in the table ends with EINTR. So does a call of the second way if its SYSCALL
+ * instruction is not libc's, since code of the host may rely on its registers, which keep the
+ * shortened limit; or if a signal of the host is pending. A signal of the host that comes between
+ * this handler and the SYSCALL instruction runs its handler there, and the wait begins after that
+ * handler. A tick that comes when a handler of the host returns looks like a tick that interrupted
+ * the wait: so handlers of the host do not block ticks (pt_signals_free_ticks).
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -70,7 +75,7 @@ void pt_tick_wait_ended(void)
 #define SS_AUTODISARM (1U << 31)
 #endif
 
-/* What becomes of a call's time limit by another call. */
+/* The form of a call's time limit, which a second call must not have in full again. */
 typedef enum {
     NO_LIMIT,     /* there is none */
     IN_PLACE,     /* in memory, where the kernel shortens it unless limits are sticky */
@@ -111,7 +116,7 @@ enum { SYSCALL_BYTES = sizeof syscall_code };
 
 enum { CODE_BYTES = 48 };
 
-/* The code before an address. What is not there becomes zeros. */
+/* Copies the CODE_BYTES bytes of code before an address. Bytes that cannot be read become zeros. */
 static void read_code(uintptr_t behind, uint8_t *ret)
 {
     const unsigned there = behind % PT_TICK_PAGE_BYTES;
@@ -131,8 +136,8 @@ static uint64_t word_at(greg_t base, int offset)
     return word;
 }
 
-/* The size of a move of a register, or of a word on the stack, to a register, that ends there; 0:
- * it is none. */
+/* The size of the instruction that ends at `end`, if it moves a register or a word on the stack to
+ * a register; else 0. */
 static unsigned move_before(const uint8_t *end)
 {
     enum { MODRM_TO = 0x38, OF_REGISTER = 0xc0, OF_STACK = 0x44, REX = 0x40, REX_BITS = 0xf };
@@ -144,7 +149,8 @@ static unsigned move_before(const uint8_t *end)
     return bytes == 0 ? 0 : bytes + ((*(end - bytes - 1) & ~REX_BITS) == REX);
 }
 
-/* "mov $NUMBER, %eax". libc's wrappers move arguments behind it. -1: it is not there. */
+/* The number in a "mov $NUMBER, %eax" before `end`; libc's wrappers may move arguments after that
+ * instruction. -1: there is no such instruction. */
 static long loaded_number(const uint8_t *end)
 {
     enum { MOVES_MAX = 3, OTHER_REGISTER = 0x41 };
@@ -162,9 +168,10 @@ static long loaded_number(const uint8_t *end)
     return -1;
 }
 
-/* The last argument of the function that called this one. It lies above the return address that
- * this function's caller goes back to, which stands behind a call of that function. -1: there is no
- * such address. */
+/* The number of a call that glibc's __syscall_cancel_arch makes: the last argument of its caller.
+ * It lies on the stack just above the caller's own return address, which is recognised by the call
+ * instruction before it: the target of that instruction is the caller. -1: the stack has no such
+ * address. */
 static long number_of_caller(const greg_t *regs)
 {
     enum { FIRST = 3, LAST = 10, CALL_BYTES = 5, FAR_BYTES = 1 << 24, FUNCTION_BYTES = 512 };
@@ -184,11 +191,11 @@ static long number_of_caller(const greg_t *regs)
     return -1;
 }
 
-/* The number of the call whose SYSCALL instruction ends there; -1: it cannot be known. */
+/* The number of the call whose SYSCALL instruction ends at the pc; -1: it cannot be known. */
 static long number_of_call(const greg_t *regs)
 {
-    /* glibc 2.41 and later: __syscall_cancel_arch has the number as an argument, of
-     * __internal_syscall_cancel, which takes it from its caller's stack. */
+    /* The instructions of __syscall_cancel_arch before SYSCALL, glibc 2.41 and later. Its caller,
+     * __internal_syscall_cancel, has the number as an argument on the stack. */
     static const uint8_t cancellable[] = {0x48, 0x89, 0xf0, 0x48, 0x89, 0xd7, 0x48, 0x89,
                                           0xce, 0x4c, 0x89, 0xc2, 0x4d, 0x89, 0xca, 0x4c,
                                           0x8b, 0x44, 0x24, 0x08, 0x4c, 0x8b, 0x4c, 0x24,
@@ -209,7 +216,8 @@ static long number_of_call(const greg_t *regs)
 
 /* ---- by the kernel ---- */
 
-/* In the order of pt_tick_resume's frame, on the host's stack below its red zone. */
+/* The registers that pt_tick_resume restores, in the order of its frame. The frame lies on the
+ * host's stack below the red zone. */
 static const uint8_t restored[] = {REG_R8,  REG_R9,  REG_R10, REG_R12, REG_R13, REG_R14,
                                    REG_R15, REG_RDI, REG_RSI, REG_RBP, REG_RBX, REG_RDX};
 enum {
@@ -219,8 +227,8 @@ enum {
 };
 
 /* Restores the components of the FPU's state (0: those of FXSAVE), copies `words` to `frame`, and
- * goes on there: unblocks signals, restores registers, and jumps to the SYSCALL instruction. From
- * pt_tick_window to before pt_tick_window_tail the stack pointer is `frame`. */
+ * makes `frame` the stack: unblocks signals, restores registers, and jumps to the SYSCALL
+ * instruction. From pt_tick_window to before pt_tick_window_tail the stack pointer is `frame`. */
 __attribute__((noreturn)) void pt_tick_resume(const uint64_t *words, uint64_t *frame,
                                               const void *fpu, uint64_t components);
 extern const uint8_t pt_tick_window[], pt_tick_window_tail[];
@@ -311,7 +319,8 @@ static uint64_t fpu_components(const void *fpu)
     return words.magic == MAGIC ? words.components : 0;
 }
 
-/* A handler that left no rt_sigreturn behind would leave its entry on such a stack. */
+/* Has the thread a shadow stack? A handler that ends without rt_sigreturn would leave its entry
+ * there. */
 static bool has_shadow_stack(void)
 {
     uint64_t pointer = 0;
@@ -319,8 +328,8 @@ static bool has_shadow_stack(void)
     return pointer != 0;
 }
 
-/* Leaves the handler, to restart_syscall at that SYSCALL instruction. Returns if it cannot be left
- * but by rt_sigreturn. */
+/* Leaves the handler and makes restart_syscall by the SYSCALL instruction at syscall_pc. Returns if
+ * the handler can be left by rt_sigreturn only. */
 static void resume_at(const ucontext_t *context, uint64_t syscall_pc)
 {
     const greg_t *const regs = context->uc_mcontext.gregs;
@@ -330,7 +339,8 @@ static void resume_at(const ucontext_t *context, uint64_t syscall_pc)
     const bool leaves_page = page != (uintptr_t)regs[REG_RSP] / PT_TICK_PAGE_BYTES;
     const int saved_errno = errno;
     uint64_t words[FRAME_WORDS];
-    /* Only rt_sigreturn brings back a stack for signals of the kind that each signal takes away. */
+    /* Only rt_sigreturn gives back a signal stack with SS_AUTODISARM, which the signal took away.
+     */
     if (fpu == NULL || ((unsigned)context->uc_stack.ss_flags & SS_AUTODISARM) != 0 ||
         has_shadow_stack() || (leaves_page && !pt_tick_ask_for_page(page))) {
         errno = saved_errno;
@@ -345,7 +355,8 @@ static void resume_at(const ucontext_t *context, uint64_t syscall_pc)
                    fpu_components(fpu));
 }
 
-/* A tick between that handler and its SYSCALL instruction: the handler is left as before. */
+/* If this tick came between an earlier tick's handler and its SYSCALL instruction: leaves the
+ * handler to restart_syscall in the same way. Else returns. */
 static void resume_again(const ucontext_t *context)
 {
     const greg_t *const regs = context->uc_mcontext.gregs;
@@ -364,7 +375,8 @@ static void resume_again(const ucontext_t *context)
         resume_at(context, pc);
 }
 
-/* Is it among the calls that the kernel can go on with, and their uses of which it can? */
+/* Can the kernel go on with the call (restart_syscall)? Of futex and clock_nanosleep only with some
+ * uses. */
 static bool is_known_to_kernel(long number, const greg_t *regs)
 {
     const int command = (int)regs[REG_RSI] & FUTEX_CMD_MASK;
@@ -373,7 +385,8 @@ static bool is_known_to_kernel(long number, const greg_t *regs)
     return number == SYS_poll || number == SYS_nanosleep;
 }
 
-/* A stack for signals means that the host's may be a coroutine's, which ends anywhere. */
+/* Has the interrupted stack room for the frame of pt_tick_resume? If the handler runs on a signal
+ * stack, the host may run coroutines, whose stacks end anywhere. */
 static bool has_room(const pt_thread *self, const ucontext_t *context)
 {
     const uintptr_t sp = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
@@ -386,7 +399,8 @@ static bool has_room(const pt_thread *self, const ucontext_t *context)
 
 /* ---- by another call ---- */
 
-/* Notes the thread's clocks. Finds out for how long it has slept, at least. */
+/* Notes the thread's clocks, and in wait->slept_ns how long the thread has slept, at least; 0 if
+ * that is not known. */
 static void note_moment(pt_tick_wait *wait)
 {
     struct rusage usage = {0};
@@ -403,7 +417,7 @@ static void note_moment(pt_tick_wait *wait)
     wait->slept_ns = has_slept_once && slept_ns > 0 ? slept_ns : 0;
 }
 
-/* Did the call begin where the library said so, not far above on the stack? */
+/* Is this the call whose beginning pt_tick_wait_begins has noted, not far above on the stack? */
 static bool is_begun(const pt_tick_wait *wait, const greg_t *regs, int64_t limit_ns)
 {
     enum { FRAMES_BYTES = 1024 };
@@ -411,8 +425,8 @@ static bool is_begun(const pt_tick_wait *wait, const greg_t *regs, int64_t limit
            wait->begun_at - (uintptr_t)regs[REG_RSP] < FRAMES_BYTES;
 }
 
-/* The time that is left of a limit of limit_ns: of the same wait as at the last tick, if `goes_on`.
- */
+/* The time that is left of a limit of limit_ns. goes_on: this is the same wait as at the last tick,
+ * so its deadline is known. */
 static int64_t left_of(pt_tick_wait *wait, const greg_t *regs, bool goes_on, int64_t limit_ns)
 {
     note_moment(wait);
@@ -423,7 +437,8 @@ static int64_t left_of(pt_tick_wait *wait, const greg_t *regs, bool goes_on, int
     return wait->deadline_ns > now ? wait->deadline_ns - now : 0;
 }
 
-/* The mark is in the half of the register that the kernel does not read. */
+/* Replaces a limit by the time that is left. The mark of a shortened limit is in the half of the
+ * register that the kernel does not read. */
 static void shorten_milliseconds(pt_tick_wait *wait, const greg_t *regs, greg_t *limit)
 {
     const uint64_t mark = UINT64_C(0x7069746f) << 32;
@@ -435,7 +450,7 @@ static void shorten_milliseconds(pt_tick_wait *wait, const greg_t *regs, greg_t 
     *limit = (greg_t)(mark | (uint32_t)wait->left_ms);
 }
 
-/* The mark is the address. */
+/* Likewise. The mark of a shortened limit is its address, that of wait->left. */
 static void shorten_timespec(pt_tick_wait *wait, const greg_t *regs, greg_t *limit)
 {
     const struct timespec *const asked =
@@ -451,7 +466,8 @@ static void shorten_timespec(pt_tick_wait *wait, const greg_t *regs, greg_t *lim
     *limit = (greg_t)(uintptr_t)&wait->left;
 }
 
-/* A signal that the thread does not block waits for the end of this handler. */
+/* Is a signal of the host pending that the thread does not block? Its handler runs when this
+ * handler ends. */
 static bool has_other_signal(const ucontext_t *context)
 {
     uint64_t pending = 0, blocked;
@@ -468,7 +484,8 @@ static bool is_of_libc(uintptr_t pc)
     return false;
 }
 
-/* Nothing is shortened if the limit is a moment. */
+/* Replaces the call's time limit by the time that is left. A limit that is a point in time stays.
+ */
 static void shorten_limit(pt_tick_wait *wait, size_t row, greg_t *regs)
 {
     greg_t *const limit = &regs[calls[row].limit];
@@ -486,7 +503,7 @@ static void shorten_limit(pt_tick_wait *wait, size_t row, greg_t *regs)
         shorten_timespec(wait, regs, limit);
 }
 
-/* A time limit of another clock than the wall's, which only the kernel can keep. */
+/* Is the time limit one of a CPU clock? Only the kernel can keep such a limit. */
 static bool is_of_cpu_clock(long number, const greg_t *regs)
 {
     const int clock = (int)regs[REG_RDI];
@@ -521,7 +538,7 @@ void pt_tick_wait_on(pt_thread *self, void *context)
     const greg_t whole_limit = *limit;
     shorten_limit(&self->wait, row, regs);
     if (has_other_signal(
-            interrupted)) { /* asked last: one that comes later does not end the wait */
+            interrupted)) { /* tested last: a signal that comes later does not end the wait */
         *limit = whole_limit;
         return;
     }

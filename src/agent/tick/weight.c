@@ -6,13 +6,14 @@
  * their share of samples. So the first look always raises a signal and has the weight of look_ns,
  * however early it comes. After it the periods that ended since the last tick count.
  *
- *   thread    |-----x---------------+---------  x: the first look, for look_ns
+ *   thread    |-----x---------------+---------  x: the first look, for look_ns; +: the next look
  *   periods   ..|........|........|........|..  those that ended in the look_ns before x count
  *
- * The CPU time of a thread is known at its end. The difference to its samples is owed: it is added
- * to the first look of the next thread with the same start function. By chance it is positive as
- * often as negative; it is the missed time if looks were few, or none found the thread. So the sum
- * is right, and looks at random moments divide it.
+ * The CPU time of a thread is known at its end. The difference between that time and the time that
+ * its samples stand for is owed: it is added to the first look of the next thread with the same
+ * start function. By chance it is positive as often as negative; if looks were few, or none found
+ * the thread, it is the time that they missed. So the sum over all threads is right, and looks at
+ * random moments divide the sum among the stacks.
  */
 #include "agent/tick/tick_int.h"
 
@@ -27,9 +28,10 @@ static int64_t thread_clock_ns(void)
     return pt_tick_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* The number of periods in this CPU time; a part of a period is one with the chance of its length,
- * since rounding would be a rhythm that a program could meet in step. *ret_ns: the time of the
- * periods. The caller carries the difference to the next tick. */
+/* The number of periods in ns of CPU time. The part of a period that is left counts as one period
+ * with a probability of its length: rounded weights would follow a rhythm, and a program could keep
+ * step with it. *ret_ns: the time of these periods. The caller carries the difference to the next
+ * tick. */
 static uint32_t periods_in(pt_thread *self, int64_t ns, int64_t *ret_ns)
 {
     const int64_t period_ns = (int64_t)pt_tick.period_ns;
@@ -48,7 +50,8 @@ static uint32_t account_time(pt_thread *self, int64_t ns)
     return periods;
 }
 
-/* The same of time that is the thread's in one mode only. */
+/* The same for time of the thread in one mode (user or kernel), of which *part_ns is not counted
+ * yet. */
 static uint32_t account_part(pt_thread *self, int64_t *part_ns, int64_t ns)
 {
     int64_t counted_ns;
@@ -84,8 +87,8 @@ static void add_kernel(pt_tick_ring *ring, uint64_t periods)
     __atomic_store_n(&ring->kernel, ring->kernel + periods, __ATOMIC_RELAXED);
 }
 
-/* The event's timer runs in the kernel, too, where a tick is dropped. So ticks of the event that
- * were due since the last one, up to now, and did not come were in the kernel. */
+/* The event's timer also runs while the thread is in the kernel, but such ticks are dropped. So the
+ * ticks that were due since the last tick and did not come fell into the kernel. */
 uint32_t pt_tick_weight_of_user_tick(pt_thread *self, pt_tick_ring *ring)
 {
     const int64_t now_ns = thread_clock_ns(), since_ns = now_ns - self->ticked_ns;
@@ -96,9 +99,10 @@ uint32_t pt_tick_weight_of_user_tick(pt_thread *self, pt_tick_ring *ring)
     return account_part(self, &self->user_ns, since_ns - kernel_ns);
 }
 
-/* The first tick stands for a whole period, however early it comes, so a thread begins with a
- * credit of part_ns. That is as long, on average, as the time after its last tick, but not for each
- * thread, and not if ticks were dropped. So the difference goes from thread to thread. */
+/* The first tick stands for a whole period, however early it comes, so part_ns is counted in
+ * advance at a thread's beginning. On average that is as long as the time after a thread's last
+ * tick, but not for each thread, and not if ticks were dropped. So kernel_owed_ns carries the
+ * difference from thread to thread. */
 PT_NEAR void pt_tick_settle_kernel(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns)
 {
     const int64_t period_ns = (int64_t)pt_tick.period_ns;
@@ -120,7 +124,7 @@ uint32_t pt_tick_weight_of_user_time(pt_thread *self)
     const uint32_t periods =
         account_part(self, &self->user_ns, is_first ? period_ns : (int64_t)self->event_ns);
     self->clock_seen_ns += periods * period_ns;
-    self->ticked_ns = self->clock_seen_ns; /* at the end, what no tick has counted is left */
+    self->ticked_ns = self->clock_seen_ns; /* pt_tick_settle counts all time after this */
     return periods;
 }
 
@@ -163,8 +167,7 @@ static uint32_t whole_periods(pt_thread *self, int64_t now_ns)
     return periods > UINT32_MAX ? UINT32_MAX : (uint32_t)periods;
 }
 
-/* Takes the owed time. Of a negative balance it takes at most ns, so that the result is not below
- * 0; the rest stays. */
+/* Takes the owed time. Returns it, but at least -ns; the rest of a negative balance stays owed. */
 static int64_t take_owed(_Atomic(int64_t) *owed_ns, int64_t ns)
 {
     int64_t there = atomic_load(owed_ns), taken;
