@@ -241,7 +241,8 @@ static void put_held(pt_out *out)
     out->held_count = 0;
 }
 
-/* Completes the held character. Returns the number of bytes taken from text. */
+/* Completes the character whose first bytes are held, or puts them as escapes if text does not
+ * continue it. Returns the number of bytes taken from text. */
 static size_t continue_held(pt_out *out, const uint8_t *text, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
@@ -297,7 +298,7 @@ void pt_terminal_erase_line(int fd)
 {
     static const char erase[] = "\r\033[K";
     const ssize_t put = write(fd, erase, sizeof erase - 1);
-    (void)put; /* nothing can be done in a handler */
+    (void)put; /* a signal handler cannot report a failure */
 }
 
 void pt_out_text(pt_out *out, const char *text)

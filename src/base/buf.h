@@ -93,20 +93,21 @@ typedef struct pt_out {
     uint8_t held_count; /* terminal: the number of bytes in held, which are the beginning of a
                            character */
     uint8_t held[4];
-    void (*before_first)(void *ctx); /* NULL, or what is called before bytes are sent first */
+    void (*before_first)(void *ctx); /* NULL, or called once before the first bytes are sent */
     void *before_ctx;
     pt_error error;   /* .status is PT_OK until the first failure */
     bool broken_pipe; /* the failure was EPIPE: the reader closed the pipe, which is no error to
                          report */
 } pt_out;
 
-/* Initialise out. The descriptor stays the caller's and is not closed. The buffer or callback must
- * outlive out. A caller that writes to pipes ignores SIGPIPE itself. */
+/* Initialise a stream to a descriptor, a buffer or a callback. The descriptor stays the caller's
+ * and is not closed. The buffer, or the callback's ctx, must outlive out. A caller that writes to
+ * pipes ignores SIGPIPE itself. */
 void pt_out_to_fd(pt_out *out, int fd);
 void pt_out_to_buf(pt_out *out, pt_buf *buf);
 void pt_out_to_fn(pt_out *out, pt_out_fn *fn, void *ctx);
-/* A buffer for compact JSON of at most `most` bytes; 0 = any number. Writers that ask pt_out_ok
- * between rows end soon after the limit, so that a long report costs no more than its limit. */
+/* Initialises a stream to a buffer for compact JSON of at most `most` bytes; 0 = any number. Bytes
+ * beyond the limit fail with PT_ERR_LIMIT. Writers that check pt_out_ok between rows then stop. */
 void pt_out_to_json(pt_out *out, pt_buf *buf, uint64_t most);
 
 /* Puts bytes, a C string, one character, or printf's output. */

@@ -7,8 +7,8 @@
 #include "base/error.h"
 
 /* Opens a file that describes a process, for reading. The file must be regular and no link. Its
- * owner must be root, this user or `user`, the owner of the process (-1 = unknown). Nobody else may
- * be able to write to it; a group whose number is the owner's counts as the owner.
+ * owner must be root, this user or `user`, the owner of the process (-1 = unknown). No other user
+ * may be able to write to the file; a group with the owner's number counts as the owner.
  *
  * root is the folder that path is relative to ("/proc/812/root"), or NULL. Returns a descriptor
  * that the caller closes, or -1. If the file exists but is refused, *ret_why receives the reason

@@ -51,8 +51,8 @@ struct inflating {
 };
 
 /* Reserves address space for the largest size that data can inflate to: deflate makes at most 258
- * bytes of 2 bits, zstd a 128 KiB block of 4 bytes. When the system refuses (ulimit -v), the size
- * is halved until it succeeds. */
+ * bytes of 2 bits, zstd a 128 KiB block of 4 bytes. If the system refuses (ulimit -v), the size is
+ * halved until the system grants it. */
 static pt_status reserve_room(struct inflating *z, pt_compression compression)
 {
     const uint64_t most_ratio = compression == PT_GZIP ? 1032 : 32768;

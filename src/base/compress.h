@@ -59,8 +59,9 @@ typedef struct pt_unzstd pt_unzstd;
 /* Creates a decompressor; the caller frees it with pt_unzstd_free. */
 pt_unzstd *pt_unzstd_new(void);
 void pt_unzstd_free(pt_unzstd *stream); /* accepts NULL */
-/* Inflates data[*pos, size) into to[0, room) and advances *pos. The piece is finished when *pos is
- * size and *ret_bytes is less than room. PT_ERR_DAMAGED if the data is not zstd. */
+/* Inflates data[*pos, size) into to[0, room) and advances *pos; *ret_bytes is the number of bytes
+ * written. The caller repeats the call until *pos is size and *ret_bytes is less than room.
+ * PT_ERR_DAMAGED if the data is not zstd. */
 pt_status pt_unzstd_next(pt_unzstd *stream, const void *data, size_t size, size_t *pos, void *to,
                          size_t room, size_t *ret_bytes, pt_error *reterr);
 

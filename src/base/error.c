@@ -79,7 +79,8 @@ void pt_diag_done(pt_diag *diag)
     *diag = (pt_diag){0};
 }
 
-/* Limit of distinct facts, since a file can cause any number; further ones share a fact. */
+/* Limit of distinct facts, since a file can cause any number. All further facts are counted as
+ * one. */
 enum { FACTS_MAX = 256 };
 
 static void diag_add_text(pt_diag *diag, uint64_t n, const char *text)
@@ -122,7 +123,8 @@ _Noreturn void pt_bug(const char *file, int line, const char *condition)
     abort();
 }
 
-/* Counts an allocation against the memory limit, with malloc's own header. */
+/* Counts an allocation, and malloc's header of it, against the memory limit. Ends the process if
+ * they exceed the limit. */
 static void count_bytes(size_t bytes)
 {
     enum { WORDS_BYTES = 16 };

@@ -1,4 +1,4 @@
-/* file_write.c: files that replace their predecessor atomically. See file.h. */
+/* file_write.c: writes files that atomically replace existing files. See file.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -132,8 +132,8 @@ static unsigned sudo_number(const char *variable)
     return end != text && end != NULL && *end == '\0' && number < UINT_MAX ? (unsigned)number : 0;
 }
 
-/* Under sudo, gives a new file to the user who called sudo, in a folder of that user: root's files
- * would stand in the way there. */
+/* Under sudo, makes the user who called sudo the owner of a new file in that user's folder. The
+ * user could not replace a file of root there. */
 static void give_to_caller(const pt_file_writer *w)
 {
     const uid_t user = geteuid() == 0 ? sudo_number("SUDO_UID") : 0;
@@ -141,11 +141,11 @@ static void give_to_caller(const pt_file_writer *w)
     struct stat folder;
     if (user == 0 || group == 0 || w->temp.name == NULL) return;
     if (fstat(w->place.folder_fd, &folder) != 0 || folder.st_uid != user) return;
-    /* Where the file system has no owners, the file stays as it is. */
+    /* The call fails on a file system without owners; the file then needs no change. */
     if (fchown(w->fd, user, group) != 0) errno = 0;
 }
 
-/* Without the path in the error. */
+/* pt_file_end_bytes, but the error does not name the path. */
 static pt_status end_bytes(pt_file_writer *w, bool sync, pt_error *reterr)
 {
     if (w->fd < 0) return PT_OK;

@@ -42,8 +42,8 @@ static inline void *pt_grow(void *column, size_t *cap, size_t need, size_t item_
 /* The number of an array's items. */
 #define PT_COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* Is is_true, an expression of i, true for any number i below count? It is not evaluated any more
- * once it is true.
+/* True if is_true, an expression of i, is true for a number i below count. The expression is
+ * evaluated for 0, 1, ... until it is true.
  *
  *     return PT_ANY(i, PT_COUNT(words), strcmp(words[i], word) == 0);
  */

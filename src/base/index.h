@@ -37,8 +37,8 @@ void pt_index_reserve(pt_index *index, uint32_t count);
 /* Adds an id under a hash. id is not PT_NONE, and each (hash, id) is added once only. */
 void pt_index_add(pt_index *index, uint64_t hash, uint32_t id);
 
-/* The first slot of a tag's search. The tag alone decides, since a slot holds no other part of the
- * hash, and a rehash must put each where later searches begin. */
+/* The slot at which the search for a tag (the upper half of a hash) begins. It depends on the tag
+ * alone: a rehash has only the tags, and must put each tag where later searches begin. */
 static inline uint64_t pt_index_home(uint32_t tag, uint64_t mask)
 {
     return ((uint64_t)tag * 0x9e3779b97f4a7c15u >> 24) & mask;
@@ -63,8 +63,7 @@ static inline uint32_t pt_index_first(const pt_index *index, uint64_t hash, pt_p
     return index->slots != NULL ? pt_index_next(index, probe) : PT_NONE;
 }
 
-/* Loops over the ids under the hash. Ids of other hashes with the same upper half are among them.
- */
+/* Loops over the ids under the hash, and also over ids of other hashes with the same upper half. */
 #define PT_INDEX_EACH(index, hash, id)                                                             \
     for (pt_probe id##_probe, *id##_open = &id##_probe; id##_open != NULL; id##_open = NULL)       \
         for (uint32_t id = pt_index_first((index), (hash), &id##_probe); id != PT_NONE;            \

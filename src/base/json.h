@@ -35,7 +35,7 @@ void pt_json_w_init(pt_json_w *w, pt_out *out, pt_json_flags flags);
 /* Writes the final newline if indented, and frees the writer. The pt_out stays open. */
 void pt_json_w_done(pt_json_w *w);
 
-/* Write the begin and the end of an object or an array, a key, or a value. */
+/* These functions write the beginning or the end of an object or an array, a key, or a value. */
 void pt_json_object(pt_json_w *w);
 void pt_json_object_end(pt_json_w *w);
 void pt_json_array(pt_json_w *w);
@@ -72,9 +72,9 @@ void pt_json_key_hex(pt_json_w *w, const char *key, uint64_t value);
 void pt_json_key_object(pt_json_w *w, const char *key);
 void pt_json_key_array(pt_json_w *w, const char *key);
 
-/* Writes an array of count items, each by the statement or block behind, which neither breaks nor
- * returns; i is the item's number. Stops early when writing fails. key: of the member of an object;
- * NULL: the array is a value. The count is evaluated before each item.
+/* Writes an array of count items. The statement or block that follows the macro writes item i; it
+ * must neither break nor return. key: the key of the array in an object; NULL: the array is a value
+ * without a key. The loop ends early when writing fails. The count is evaluated before each item.
  *
  *     PT_JSON_EACH (&w, "lines", i, count)
  *         pt_json_uint(&w, line[i]);
@@ -82,7 +82,7 @@ void pt_json_key_array(pt_json_w *w, const char *key);
 #define PT_JSON_EACH(w, key, i, count)                                                             \
     for (__typeof__((count) + 0) i = (pt_json_key_array((w), (key)), 0);                           \
          (i < (count) && pt_out_ok((w)->out)) || (pt_json_array_end(w), false); i++)
-/* The same, with an object for each item: what is behind writes its members. */
+/* PT_JSON_EACH for an array of objects: the following statement writes the members of object i. */
 #define PT_JSON_OBJECTS(w, key, i, count)                                                          \
     for (__typeof__((count) + 0) i = (pt_json_key_array((w), (key)), 0);                           \
          i < (count) && pt_out_ok((w)->out) ? (pt_json_object(w), true)                            \
@@ -111,8 +111,9 @@ typedef enum {
 typedef struct pt_json_r {
     pt_json_token token; /* the latest token */
     const char
-        *text; /* KEY, STRING: unescaped UTF-8, not NUL-terminated, valid until the next token; */
-    size_t length; /* may contain NUL bytes (\u0000) */
+        *text; /* KEY, STRING: unescaped UTF-8, not NUL-terminated; may contain NUL bytes (\u0000);
+                * valid until the next token */
+    size_t length; /* bytes of text */
     int64_t integer;
     double number;
     bool boolean;
@@ -133,8 +134,8 @@ void pt_json_r_done(pt_json_r *r);
 
 /* Reads the next token, which is also in r->token. */
 pt_json_token pt_json_next(pt_json_r *r);
-/* Skips the value that the latest token begins: the whole object or array, or the value of a key.
- * Returns the last token of the value, or PT_JSON_ERROR. */
+/* Skips the rest of the value that the latest token begins: an object or array to its end. After a
+ * key, skips the key's value. Returns the last token of the value, or PT_JSON_ERROR. */
 pt_json_token pt_json_skip(pt_json_r *r);
 /* Is the latest token (KEY or STRING) exactly this text? */
 bool pt_json_is(const pt_json_r *r, const char *text);

@@ -80,8 +80,8 @@ static const uint8_t *end_of_plain(const uint8_t *p, const uint8_t *end)
         memcpy(&x, p, 8);
         x = le64toh(x);
         const uint64_t quote = x ^ (ones * '"'), slash = x ^ (ones * '\\');
-        /* The lowest marked byte is exact: a borrow can cause a false mark only above a true one.
-         */
+        /* A borrow can mark a wrong byte only above a byte that is marked rightly, so the lowest
+         * marked byte is right. */
         const uint64_t marks =
             ((quote - ones) & ~quote) | ((slash - ones) & ~slash) | (x - ones * 0x20) | x;
         if (marks & highs) return p + __builtin_ctzll(marks & highs) / 8;

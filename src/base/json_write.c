@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whole numbers below it have 15 digits at most, as with "%.15g". */
+/* Whole numbers below this limit have at most 15 digits, so they are written as "%.15g" would. */
 #define EXACT_BELOW 1e15
 
 enum { LEVEL_ARRAY = 1, LEVEL_OBJECT = 2, LEVEL_HAS_MEMBER = 4 };
@@ -244,7 +244,7 @@ void pt_json_copy(pt_json_w *w, const void *json, size_t size)
     const char *at = json;
     const char *const end = at + size;
     begin_value(w);
-    while (at < end) { /* "<" is part of strings only */
+    while (at < end) { /* in JSON, "<" occurs only in strings */
         const char *const mark =
             w->flags & PT_JSON_IN_HTML ? memchr(at, '<', (size_t)(end - at)) : NULL;
         pt_out_put(w->out, at, (size_t)((mark != NULL ? mark : end) - at));

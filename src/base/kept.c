@@ -135,14 +135,15 @@ static void trim_folder(const pt_kept_folder *folder)
     free_files(&list);
 }
 
-/* Listing a folder takes a system call for each of its files. So it is listed at this process's
- * first save, and again once the process has saved a part of the limit. */
+/* Must the folder be listed to see whether it exceeds its limit? Listing takes a system call for
+ * each file. So the folder is listed at this process's first save, and again each time the process
+ * has saved a 64th of the limit. */
 static bool is_trim_due(const pt_kept_folder *folder, size_t saved_bytes)
 {
     enum { PARTS = 64 };
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static char *last_path;
-    static uint64_t bytes; /* saved there since it was listed */
+    static uint64_t bytes; /* saved in last_path since the folder was listed */
     pthread_mutex_lock(&lock);
     const bool is_other = last_path == NULL || strcmp(last_path, folder->path) != 0;
     if (is_other) {

@@ -32,7 +32,8 @@ char *pt_kept_key(const char *id, const struct stat *status);
 /* Are both the same file, unchanged between the two calls of stat? */
 bool pt_same_file(const struct stat *a, const struct stat *b);
 
-/* Opens the cached file of a key and records the use. PT_ERR_NOTFOUND if there is none. */
+/* Opens the cached file of a key and records the time of this use. PT_ERR_NOTFOUND if no file is
+ * cached under the key. */
 pt_status pt_kept_open(const pt_kept_folder *folder, const char *key, pt_blob *ret_blob,
                        pt_error *reterr);
 

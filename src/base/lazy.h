@@ -1,6 +1,5 @@
-/* lazy.h: shared libraries that are loaded on the first call, for libraries that take longer to
- * load than most commands run. A program that is one static file (meson's option static) has them
- * linked into it.
+/* lazy.h: shared libraries that are loaded on the first call, because they take longer to load than
+ * most commands run. A program that is one static file (meson's option static) is linked with them.
  *
  *   static struct { int (*open)(const char *); } api;
  *   #define FUNCTIONS(ROW) ROW(lib_open, api, open)

@@ -27,14 +27,14 @@
 
 enum {
     THREAD_BYTES = 64 << 10, /* bytes that a thread counts on its own before it updates `left` */
-    CLOSE_BYTES = 2 << 20,   /* when less is left, all of it is granted at once */
+    CLOSE_BYTES = 2 << 20,   /* `left` gets half of the room; all of it if the room is smaller */
 };
 
 static struct {
     pthread_mutex_t lock; /* held while statm is read and `left` is set */
     _Atomic uint64_t limit;
     _Atomic int64_t left;      /* bytes until statm must be read again */
-    _Atomic int64_t uncounted; /* exempt bytes, with those that the process held at first */
+    _Atomic int64_t uncounted; /* exempt bytes, among them those held when the limit was set */
     const char *_Atomic hint;
     atomic_bool is_chosen;
     atomic_flag is_exhausted;
@@ -46,7 +46,7 @@ static struct {
     .is_exhausted = ATOMIC_FLAG_INIT,
 };
 
-static _Thread_local size_t summed; /* by this thread, not subtracted from `left` yet */
+static _Thread_local size_t summed; /* bytes of this thread that `left` does not count yet */
 
 /* The private writable bytes of the process; 0 if unknown. */
 static int64_t promised_bytes(void)
@@ -72,8 +72,8 @@ uint64_t pt_memory_held(void)
     return (uint64_t)promised_bytes();
 }
 
-/* Reads statm and returns the bytes that are left; negative: beyond the limit; INT64_MAX: no limit.
- */
+/* Reads statm and returns the bytes that may still be allocated; negative if the process holds more
+ * than the limit; INT64_MAX without a limit. */
 static int64_t measure_room(void)
 {
     const uint64_t limit = atomic_load(&memory.limit);
@@ -117,8 +117,8 @@ void pt_memory_uncount(int64_t bytes)
     atomic_fetch_add(&memory.uncounted, bytes);
 }
 
-/* Grants bytes after `left` is used up: measures the room and sets `left` anew. False: beyond the
- * limit. */
+/* Grants bytes after `left` is used up: measures the room and sets `left` anew. False if the bytes
+ * exceed the limit. */
 static bool take_after_measuring(size_t bytes)
 {
     pthread_mutex_lock(&memory.lock);
@@ -139,7 +139,7 @@ static bool take_after_measuring(size_t bytes)
 
 bool pt_memory_take(size_t bytes)
 {
-    /* Bytes taken before there is a limit may be free by then: statm tells. */
+    /* Without a limit nothing is counted. When a limit is set later, statm has the bytes in use. */
     if (atomic_load_explicit(&memory.limit, memory_order_relaxed) == UINT64_MAX) return true;
     if (__builtin_add_overflow(summed, bytes, &summed)) summed = SIZE_MAX;
     if (summed < THREAD_BYTES) return true;

@@ -47,8 +47,9 @@ uint64_t pt_memory_left(void);
 /* Counts bytes of an allocation that follows. Returns false if they exceed the limit. */
 bool pt_memory_take(size_t bytes);
 
-/* Exempts address space that will not be used as a whole, such as thread stacks or an inflation
- * buffer. Negative bytes end the exemption, when the space is unmapped or is used after all. */
+/* Exempts bytes of address space from the limit, because most of the space will not be used, as in
+ * thread stacks or an inflation buffer. Negative bytes end the exemption, when the space is
+ * unmapped or is used after all. */
 void pt_memory_uncount(int64_t bytes);
 
 /* Ends the process with status 1 and one line: `bytes` more were requested, beyond the limit

@@ -72,8 +72,8 @@ void pt_near_init(pt_near *near, const char *to)
     *near = (pt_near){.to = to};
 }
 
-/* The distance, or FAR if more than a third of the letters differ. A word that contains `to` is
- * near, too. */
+/* The distance; FAR if more than a third of the letters differ. A word that contains `to` has at
+ * most the distance LONGEST. */
 static unsigned distance_between(const char *to, const char *word)
 {
     const unsigned distance = edit_distance(to, word);

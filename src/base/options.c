@@ -215,7 +215,8 @@ static match match_row(const pt_option *row, const char *name, size_t length,
     return best;
 }
 
-/* Sets the message to the caller's answer to this option; false if it has none. */
+/* Sets the message to the caller's answer to this option (pt_options.answer). False if the caller
+ * has no answer. */
 static bool set_answer(const pt_options *options, const char *spelling, const char *value,
                        pt_error *reterr)
 {
@@ -394,7 +395,8 @@ static pt_status refuse_one_dash(struct parsing *in, const char *name)
     return PT_OK;
 }
 
-/* Parses -abc: flags; the last letter may take the rest or the next argument. */
+/* Parses -abc, the options a, b and c. An option that takes an argument gets the rest of the word,
+ * or the next argument if the word ends there. */
 static pt_status parse_letters(struct parsing *in, const char *arg)
 {
     if (in->options->syntax == PT_SYNTAX_OWN) {

@@ -36,7 +36,7 @@ typedef enum {              /* type of the field at offset */
 } pt_option_type;
 
 typedef enum {
-    PT_OPT_NEGATABLE = 1, /* --no-x: false; for the other types 0, NULL or no items */
+    PT_OPT_NEGATABLE = 1, /* --no-x sets the field to false, 0, NULL or no items, by its type */
     PT_OPT_HIDDEN = 2,    /* parsed, but absent from help */
     PT_OPT_MAY_LACK = 4,  /* PERCENT: the field is NAN, not 0, when the option is not given */
 } pt_option_flags;
@@ -50,7 +50,8 @@ typedef struct pt_option {
     const char
         *initial; /* default value, in the spelling of the command line; NULL = 0, false or none */
     const char
-        *bare; /* the argument is optional (--color[=WHEN], -c=WHEN); the value of --color alone */
+        *bare; /* not NULL: the argument is optional (--color[=WHEN], -c=WHEN), and this is the
+                  value of --color alone */
     const char *choices; /* CHOICE: "text json csv" */
     int64_t min, max;
     const char *aliases; /* other long spellings: "no-limit all" */
@@ -76,8 +77,9 @@ typedef struct pt_option_list {
     size_t count;
 } pt_option_list;
 
-/* A row: PT_ROW(NAME, TYPE, STRUCT, FIELD, ...). TYPE is a pt_option_type without PT_OPT_; a field
- * of a type that it cannot fill does not compile. The rest sets other members of pt_option. */
+/* A row: PT_ROW(NAME, TYPE, STRUCT, FIELD, ...). TYPE is a pt_option_type without PT_OPT_; a FIELD
+ * that a value of TYPE cannot fill does not compile. The further arguments set other members of
+ * pt_option. */
 #define PT_ROW(spelling, kind, settings, field, ...)                                               \
     {                                                                                              \
         .name = (spelling), .type = PT_OPT_##kind,                                                 \
@@ -116,8 +118,9 @@ typedef struct pt_options {
     pt_option_syntax syntax;
     bool stop_at_operand; /* the first operand ends the options: record COMMAND... */
     bool keeps_dashes;    /* "--" ends the options and is an operand, too: diff A... -- B... */
-    /* NULL, or asked before an option is refused: the answer to an option that users of other tools
-     * type, which becomes the message, or NULL. `value` is NULL for an option that is unknown. */
+    /* May be NULL. Called before an option is refused. Returns the message for an option that users
+     * of other tools type, or NULL for the usual message. `value` is NULL if the option is unknown.
+     */
     const char *(*answer)(const void *arg, const char *spelling, const char *value);
     const void *answer_arg;
 } pt_options;

@@ -365,7 +365,7 @@ static void print_row(pt_buf *buf, const pt_option_part *part, const pt_option *
             put_option(buf, row, list->items[i]);
         return;
     }
-    if (row->type == PT_OPT_SET) { /* 0 is the default, without any of the field's options */
+    if (row->type == PT_OPT_SET) { /* the field is 0 if none of its options was given */
         if (*(const int *)field == row->min && row->min != 0 &&
             !has_choice_at(part->table, row->offset))
             put_option(buf, row, NULL);

@@ -85,8 +85,8 @@ static bool is_in_proc(const walk *w)
 
 typedef enum { WALK_ON, WALK_OVER, WALK_FAILED } step;
 
-/* Follows the link `name`, open as link_fd: puts its target before the rest of the path. The kernel
- * follows a magic link. */
+/* Follows the link `name`, open as link_fd: puts its target before the rest of the path. A magic
+ * link of /proc has no target as a path; the kernel opens its file. */
 static step follow_link(walk *w, int link_fd, const char *name, const struct stat *status,
                         bool is_last, pt_place *place)
 {
@@ -115,7 +115,7 @@ static step follow_link(walk *w, int link_fd, const char *name, const struct sta
     return target[0] != '/' || go_to_root(w) ? WALK_ON : WALK_FAILED;
 }
 
-/* Handles the last part of the path, or a link anywhere. */
+/* Resolves a part of the path that is a link or the last part. */
 static step resolve_part(walk *w, const char *name, bool is_last, pt_place *place)
 {
     PT_CLOSE int fd = openat(w->at_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -182,7 +182,8 @@ static bool walk_all(walk *w, pt_place *place)
     return next == WALK_OVER;
 }
 
-/* Walks the path. False with errno set, or with errno 0 if *reterr holds a refusal. */
+/* Walks the path. On failure returns false with errno set; errno is 0 if *reterr holds a
+ * refusal. */
 static bool find_place(const char *path, const walk *how, pt_place *ret_place)
 {
     walk w = *how;

@@ -15,7 +15,7 @@
 typedef struct pt_place {
     int folder_fd; /* O_PATH descriptor of the folder that holds the last part */
     char *name;    /* name of the last part, without '/'; "." for a path that ends in a folder */
-    bool is_there; /* a file exists there; it is no link unless is_magic */
+    bool is_there; /* a file of that name exists; it is no link unless is_magic */
     bool is_magic; /* a link of /proc, which the kernel resolves to the open file of a descriptor */
     struct stat status; /* if is_there: status of the file, or of the target of a magic link */
 } pt_place;

@@ -1,5 +1,6 @@
-/* pool.c: workers sleep until a job is posted, run its function once each, and sleep again. Each
- * kind of job divides its own work: a counter of ranges, or a window of items. */
+/* pool.c: workers sleep until a job is posted, run its function once each, and sleep again. A job
+ * divides its work itself: by a counter of ranges (pt_pool_for), or by a window of items
+ * (pt_pool_ordered). */
 #include "base/pool.h"
 
 #include "base/memory.h"
@@ -27,7 +28,8 @@ struct pt_pool {
     bool stop;
 };
 
-/* Set while this thread runs a task: its own calls of the pool run inline. */
+/* Set while this thread runs a task. Calls of the pool from within the task then run on this
+ * thread. */
 static _Thread_local bool inside_task;
 
 static void *worker_main(void *arg)

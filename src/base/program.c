@@ -84,8 +84,8 @@ static int wait_ms(int64_t deadline_ms)
     return deadline_ms == 0 ? -1 : left > 0 ? (int)left : 0;
 }
 
-/* Writes the input and reads both outputs concurrently, since each pipe may fill. False if the
- * deadline has passed. */
+/* Writes the input and reads both outputs at the same time, since a full pipe would block the
+ * program. False if the deadline has passed. */
 static bool feed_and_read(child *c, const pt_buf *input, int64_t deadline_ms, pt_buf *output,
                           pt_buf *said)
 {

@@ -27,8 +27,8 @@ struct pt_progress {
     uint64_t total;
     int64_t begun_ms;
     bool is_working, is_shown;
-    const char *between; /* NULL, or what is done where no work was begun; borrowed */
-    bool is_over;        /* for the watcher */
+    const char *between; /* text of pt_progress_between, borrowed; NULL = none */
+    bool is_over;        /* the watcher must end */
     pthread_cond_t over;
     pthread_t watcher;
     bool is_watched;
@@ -75,7 +75,7 @@ pt_progress *pt_progress_new(int64_t quiet_ms, pt_progress_show *show, void *con
     atomic_store(&p->due_ms, pt_now_ms() + quiet_ms);
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->over, NULL);
-    /* Signals are the other threads': one of them may wait for a key. */
+    /* The watcher blocks all signals, so that the thread that waits for a key gets them. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -98,7 +98,7 @@ void pt_progress_free(pt_progress *p)
     free(p);
 }
 
-/* With p->lock held. */
+/* Begins work. The caller holds p->lock. */
 static void begin_work(pt_progress *p, pt_progress_unit unit, uint64_t total)
 {
     p->unit = unit;
@@ -109,7 +109,7 @@ static void begin_work(pt_progress *p, pt_progress_unit unit, uint64_t total)
     atomic_store(&p->stacks, 0);
 }
 
-/* With p->lock held. */
+/* Ends the work, and calls show with NULL if the work was shown. The caller holds p->lock. */
 static void end_work(pt_progress *p)
 {
     if (p->is_shown) p->show(p->context, NULL);
@@ -120,7 +120,7 @@ static void end_work(pt_progress *p)
     show_due(p);
 }
 
-/* Shows the work if it is time. If the lock is held, another thread shows it. */
+/* Shows the work if the next show is due. If the lock is held, another thread shows it. */
 static void show_unless_locked(pt_progress *p)
 {
     if (pt_now_ms() < atomic_load_explicit(&p->due_ms, memory_order_relaxed) ||

@@ -1,18 +1,18 @@
-/* progress.h: how far long work is, for someone who waits.
+/* progress.h: shows a user who waits how far a long piece of work is.
  *
- *   work, on any thread: begin -> add ... -> end
- *                              `--> show: after quiet_ms, then at most ten times in quiet_ms,
- *                                         one call at a time
+ *   a piece of work, on any thread: begin -> add ... -> end
+ *                                         `--> show: after quiet_ms, then at most ten times in
+ *                                                    quiet_ms, one call at a time
  *
- * Work is shown when something is added, and by a thread that looks ten times a second, since some
- * work adds nothing for seconds. All functions accept NULL: nobody waits.
+ * The work is shown when something is added, and by a thread of this file that wakes regularly,
+ * since some work adds nothing for seconds. All functions accept NULL: then nothing is shown.
  */
 #pragma once
 
 #include <stdint.h>
 
 typedef enum {
-    PT_PROGRESS_TIME, /* how far it is is unknown */
+    PT_PROGRESS_TIME, /* only the elapsed time is known */
     PT_PROGRESS_BYTES,
     PT_PROGRESS_ADDRESSES,
 } pt_progress_unit;
@@ -25,7 +25,7 @@ typedef struct pt_progress_state {
     int64_t elapsed_ms;   /* since the work began */
 } pt_progress_state;
 
-/* state: valid during the call; NULL: the work is over. */
+/* Shows the state, which is valid during the call. NULL: the work that was shown is over. */
 typedef void pt_progress_show(void *context, const pt_progress_state *state);
 
 typedef struct pt_progress pt_progress;
@@ -33,19 +33,20 @@ typedef struct pt_progress pt_progress;
 /* quiet_ms: the silence before the first show, from now on. */
 pt_progress *pt_progress_new(int64_t quiet_ms, pt_progress_show *show, void *context);
 void pt_progress_free(pt_progress *p);
-/* Names what is done between the pieces of work that begin and end; NULL: nothing is shown there,
- * as at first. Ends the work. doing: borrowed. */
+/* Ends the current work. From now on `doing` (borrowed) is shown while no work is begun; NULL, as
+ * at first: nothing is shown then. */
 void pt_progress_between(pt_progress *p, const char *doing);
 
-/* Begins work, and shows it if it is time. total: in the unit; 0: unknown. */
+/* Begins work, and shows it if the next show is due. total: in the unit; 0: unknown. The format
+ * describes the work: "reading FILE". */
 void pt_progress_begin(pt_progress *p, pt_progress_unit unit, uint64_t total, const char *format,
                        ...) __attribute__((format(printf, 4, 5)));
-/* Says what is done now, within the same work. */
+/* Changes the description of the current work. */
 void pt_progress_rename(pt_progress *p, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Adds what was done, and shows it if it is time. */
+/* Adds an amount that was done, in the unit, and shows the work if the next show is due. */
 void pt_progress_add(pt_progress *p, uint64_t amount);
-/* Counts copied stacks that were unwound, likewise. */
+/* Adds a number of copied stacks that were unwound, and shows the work if the next show is due. */
 void pt_progress_add_stacks(pt_progress *p, uint64_t count);
-/* Ends the work: show gets NULL if it was shown. */
+/* Ends the work. If it was shown, show is called with NULL. */
 void pt_progress_end(pt_progress *p);

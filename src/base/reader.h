@@ -30,9 +30,9 @@ typedef struct pt_reader {
  * be NULL) receives the first failure: PT_ERR_DAMAGED, message and offset. */
 void pt_reader_init(pt_reader *r, const void *data, size_t size, pt_error *error);
 
-/* Set the byte order, and the word size of the target. */
+/* Sets the byte order of the data. */
 void pt_reader_set_order(pt_reader *r, bool big_endian);
-/* bytes: 4 or 8. */
+/* Sets the word size of the target: 4 or 8 bytes. */
 void pt_reader_set_word(pt_reader *r, unsigned bytes);
 
 static inline bool pt_reader_ok(const pt_reader *r)

@@ -26,7 +26,7 @@ static inline void pt_wrapping_into(int64_t *sum, int64_t more)
     *sum = (int64_t)((uint64_t)*sum + (uint64_t)more);
 }
 
-/* From one value to a larger one. */
+/* The distance between two values. to >= from. */
 static inline uint64_t pt_distance(int64_t from, int64_t to)
 {
     return (uint64_t)to - (uint64_t)from;

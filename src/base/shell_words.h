@@ -24,6 +24,6 @@ char *pt_shell_trimmed(const char *text, size_t length);
  * caller frees it. */
 char *pt_shell_pattern(const char *name);
 
-/* Cuts the line before a | between white space. Returns the text after the |, or NULL if there is
- * none. */
+/* Cuts the line at the first | that has white space on both sides. Returns the text after the |;
+ * NULL if the line has no such |. */
 const char *pt_shell_cut_pipe(char *line);

@@ -19,26 +19,26 @@ static inline pt_span pt_span_of(const char *text)
     return (pt_span){text, strlen(text)};
 }
 
-/* Is byte i, which the span has, a blank? */
+/* Is byte i of the span (i < s.size) a blank? */
 static inline bool pt_span_is_blank_at(pt_span s, size_t i)
 {
     return pt_is_blank(s.at[i]) || (s.at[i] >= '\v' && s.at[i] <= '\r');
 }
 
-/* Removes so many bytes; the span has them. */
+/* Removes that many bytes from the front. The span must have at least as many. */
 static inline void pt_span_drop(pt_span *s, size_t bytes)
 {
     s->at += bytes;
     s->size -= bytes;
 }
 
-/* The part of the span from a place in it on. The place may be its end. */
+/* The part of the span from `place` on, which points into the span or to its end. */
 static inline pt_span pt_span_from(pt_span s, const char *place)
 {
     return (pt_span){place, (size_t)(s.at + s.size - place)};
 }
 
-/* The part of the span before a place in it. */
+/* The part of the span before `place`, which points into the span or to its end. */
 static inline pt_span pt_span_upto(pt_span s, const char *place)
 {
     return (pt_span){s.at, (size_t)(place - s.at)};

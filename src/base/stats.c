@@ -63,7 +63,8 @@ double pt_beta_below(double x, double a, double b)
 {
     if (x <= 0) return 0;
     if (x >= 1) return 1;
-    /* The fraction converges fast on one side of the mean: of the other, the complement. */
+    /* The fraction converges fast only below this limit. Above it, the complement 1 - I_(1-x)(b, a)
+     * is computed. */
     const bool swap = x > (a + 1) / (a + b + 2);
     const double at = swap ? 1 - x : x, p = swap ? b : a, q = swap ? a : b;
     int sign;

@@ -33,10 +33,11 @@ double pt_poisson_differ(double a, double b, double ratio);
  * Poisson form of Wilson's interval), z standard deviations wide on each side. */
 pt_interval pt_poisson_interval(double count, double z);
 
-/* The confidence interval of a probability, of which `share` of n draws came (Wilson's score,
- * 1927), z standard deviations wide on each side; [0, 1] without draws. */
+/* The confidence interval of the probability of an event that happened in `share` (0 to 1) of n
+ * draws (Wilson's score, 1927), z standard deviations wide on each side; [0, 1] without draws. */
 pt_interval pt_binomial_interval(double share, double n, double z);
 
-/* The confidence interval of weight_b * rate_b - weight_a * rate_a, from the intervals of the two
- * rates (the "method of variance estimates recovery": Zou and Donner 2008). */
+/* The confidence interval of weight_b * rate_b - weight_a * rate_a, where the rates are those
+ * behind the counts a and b. It is computed from the intervals of the two rates (the "method of
+ * variance estimates recovery": Zou and Donner 2008), z standard deviations wide on each side. */
 pt_interval pt_poisson_difference(double a, double weight_a, double b, double weight_b, double z);

@@ -100,7 +100,8 @@ static bool is_alive(long pid, uint64_t start)
     return now == 0 || start == 0 || now == start;
 }
 
-/* Is a file of another boot or container old, and not locked by a writer? */
+/* May the file, whose writer ran in another boot or container, be removed? It must be old, and no
+ * writer may hold its lock. */
 static bool is_abandoned_elsewhere(int folder_fd, const char *name, const struct stat *status)
 {
     if (status->st_mtim.tv_sec + ELSEWHERE_AGE_S > time(NULL)) return false;
@@ -123,7 +124,8 @@ static void remove_if_left(int folder_fd, const char *name)
         unlinkat(folder_fd, name, 0);
 }
 
-/* Removes files of killed writers, once for each folder written to. */
+/* Removes the temporary files that killed writers left in the folder, unless this folder was the
+ * last that the process cleaned. */
 static void clean_folder(int folder_fd)
 {
     struct stat folder;
@@ -145,9 +147,9 @@ static void clean_folder(int folder_fd)
 
 /* ---- removal on a signal ---- */
 
-/* Table of temporary files for the signal handler. It is fixed, because a handler can neither lock
- * nor allocate. A slot is free when owner is 0. When the table is full, a later writer must remove
- * the file. */
+/* Table of temporary files for the signal handler. Its size is fixed, because a handler can neither
+ * lock nor allocate. A slot is free when owner is 0. A file for which the table has no room is not
+ * removed by the handler; a later writer removes it. */
 static struct slot {
     _Atomic pid_t owner; /* the process, set last; -1: being filled. A child of fork removes no file
                             of its parent */

@@ -18,12 +18,12 @@ typedef struct pt_temp {
     int slot;      /* index in the table of the signal handler, or -1 */
 } pt_temp;
 
-/* Creates the temporary file of the future file `name` in the folder, and removes temporary files
- * of `name` that killed writers of this user left there. Returns a write-only descriptor, or -1
- * with errno. */
+/* Creates the temporary file of the future file `name` in the folder, and removes the temporary
+ * files of any name that killed writers of this user left there. Returns a write-only descriptor;
+ * on failure -1 with errno. */
 int pt_temp_open(int folder_fd, const char *name, mode_t mode, pt_temp *ret_temp);
-/* Renames the file to `name`. Returns 0, or -1 with errno and the file removed. replaces: an
- * existing file is replaced; without it such a file is EEXIST. */
+/* Renames the file to `name`. Returns 0; or -1 with errno, after removing the file. replaces: an
+ * existing file is replaced; if false, an existing file is the error EEXIST. */
 int pt_temp_rename(pt_temp *temp, const char *name, bool replaces);
 /* Removes the file. */
 void pt_temp_remove(pt_temp *temp);
@@ -34,5 +34,6 @@ void pt_temp_remove_all(void);
  * temporary files and raises the signal again. A write beyond RLIMIT_FSIZE becomes an error of
  * write() from then on. Called once, by main() of a command. */
 void pt_temp_guard(void);
-/* The handlers call this, too. also: async-signal-safe. */
+/* Sets a function that the handlers call after they have removed the files; it must be
+ * async-signal-safe. */
 void pt_temp_at_ending(void (*also)(void));

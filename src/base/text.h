@@ -69,7 +69,8 @@ static inline size_t pt_next_word(const char **rest, const char **ret_word)
     return length;
 }
 
-/* The position of the word in such a list; -1: it is not in it. */
+/* The position of the word in a list of words that are separated by spaces; -1 if it is not in the
+ * list. */
 static inline int pt_word_position(const char *list, const char *word, size_t length)
 {
     const char *at;
@@ -79,8 +80,8 @@ static inline int pt_word_position(const char *list, const char *word, size_t le
     return -1;
 }
 
-/* Classes of ASCII characters, whatever the locale. Blank: space or tab. Space: blank, or the end
- * of a line or page. */
+/* Classes of ASCII characters, whatever the locale. pt_is_blank: space or tab. pt_is_space: a
+ * blank, or the end of a line or page. */
 static inline bool pt_is_blank(char c)
 {
     return c == ' ' || c == '\t';

@@ -56,7 +56,7 @@ static bool is_named(const char *alias, const char *name, size_t length)
     return alias != NULL && strlen(alias) == length && strncasecmp(alias, name, length) == 0;
 }
 
-/* with_own: also what pprof does not have. */
+/* The unit of a name; NULL = none. with_own: also the units that pprof does not have. */
 static const pt_unit *parse_unit(const char *name, bool with_own)
 {
     size_t length = strlen(name);
@@ -139,7 +139,7 @@ pt_count_text pt_count_of(uint64_t count)
     return c;
 }
 
-/* The plural of a noun phrase: its first word in -s, before any word that ends the phrase. */
+/* Finds the plural noun of a phrase: its first word in -s before a word such as "of" or "that". */
 static bool find_plural(const char *nouns, const char **ret_word, size_t *ret_bytes)
 {
     static const char ends[] = " of without with that which whose in at left has is are was ";
@@ -158,7 +158,7 @@ static bool find_plural(const char *nouns, const char **ret_word, size_t *ret_by
     return false;
 }
 
-/* What a plural loses, and what its singular has in place of it. */
+/* The ends of plurals, and the ends of their singulars. The first end that matches is replaced. */
 static const struct {
     const char *plural, *singular;
 } plurals[] = {{"ies", "y"}, {"sses", "ss"}, {"xes", "x"}, {"ches", "ch"}, {"s", ""}};

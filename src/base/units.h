@@ -27,7 +27,7 @@ const pt_unit *pt_unit_parse(const char *name);
  * B, GCU) is used. If `from` is unknown, the value is not converted, and the unit is `to`, or ""
  * when `to` is count, sample, unit, auto or minimum. *ret_unit is static, or `to`. */
 double pt_unit_convert(int64_t value, const char *from, const char *to, const char **ret_unit);
-/* The same. `to` may also be a unit or a name that pprof does not know: min, day, KiB, MiB. */
+/* pt_unit_convert with the units and names that pprof does not know, too: min, day, KiB, MiB. */
 double pt_unit_convert_any(int64_t value, const char *from, const char *to, const char **ret_unit);
 
 typedef enum {
@@ -56,7 +56,7 @@ typedef struct {
 } pt_noun_text;
 pt_noun_text pt_count_noun(uint64_t count, const char *nouns);
 void pt_put_count_noun(pt_buf *buf, uint64_t count, const char *nouns);
-/* Appends a count in this form; negative ones as "-1,234". */
+/* Appends a count with thousands separated, also a negative one: "-1,234". */
 void pt_put_count(pt_buf *buf, int64_t value);
 
 /* Appends part/total as pprof does, in about six characters: "  100%" from 99.95 to 100.05, "

@@ -1,5 +1,5 @@
-/* visible.h: shows untrusted text without characters that a terminal obeys. The only list of such
- * characters, and the only escape syntax for them.
+/* visible.h: escapes for the characters of untrusted texts that a terminal would obey. No other
+ * file lists such characters or has escapes for them.
  *
  *     ESC            ^[         C0 controls and DEL, in caret notation
  *     U+009B         \xc2\x9b   C1 controls and bidirectional marks: their bytes
@@ -26,8 +26,8 @@ size_t pt_visible_ascii(const void *text, size_t size, const char *but);
  * sequence. The escape is ASCII, one column a byte, without a NUL. Returns its length. */
 size_t pt_visible_escape(const uint8_t *bytes, size_t count, char to[PT_VISIBLE_MAX]);
 
-/* Is there a newline or a tab in the text? A terminal obeys these two of the texts that pass a
- * pt_out. */
+/* Is there a newline or a tab in the text? A pt_out to a terminal passes these two unchanged, so
+ * they would move the cells of a table. */
 bool pt_moves_cells(const char *text, size_t size);
 /* The text with ^J for each newline and ^I for each tab, with a NUL behind it. The caller frees. */
 char *pt_on_one_line(const char *text, size_t size, size_t *ret_size);

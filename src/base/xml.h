@@ -1,4 +1,4 @@
-/* xml.h: text into XML. */
+/* xml.h: escapes text for XML. */
 #pragma once
 
 #include "base/buf.h"

@@ -30,7 +30,7 @@
         i##_low;                                                                                   \
     })
 
-/* keys: the first item's key; the items are item_bytes apart. */
+/* PT_FIRST_FROM for items that are item_bytes apart, with the key at key_off in each item. */
 static inline size_t pt_first_from(const void *items, size_t count, size_t item_bytes,
                                    size_t key_off, uint64_t key)
 {

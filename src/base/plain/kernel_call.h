@@ -1,8 +1,8 @@
 /* kernel_call.h: system calls by an instruction of the caller's own, for code that runs in every
  * process and in every child of fork. libc's wrappers lie in many pages of code, and the first use
- * of each page costs such a process a page fault. A task that has another thread's thread-local
- * data uses them, too, since they leave errno alone. Other code, and machines without a row in this
- * file, use libc's wrappers.
+ * of each page costs such a process a page fault. A task that shares the thread-local data of
+ * another thread uses these functions, too, since they do not change errno. Other code, and
+ * machines without a row in this file, use libc's wrappers.
  */
 #pragma once
 

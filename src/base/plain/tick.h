@@ -17,9 +17,10 @@ static inline uint64_t pt_random_below(uint64_t *state, uint64_t limit)
     return limit == 0 ? 0 : bits % limit;
 }
 
-/* A random period of a timer that has the given period in the mean: half of it to one and a half.
- * Where a program works in rounds of about that length, the next ticks then find any place of its
- * rounds. The caller takes the weights of samples from a clock. */
+/* A random period of a timer: 0.5 to 1.5 times period_ns, and period_ns in the mean. With a fixed
+ * period, the ticks in a program that works in rounds of that length would all come at the same
+ * place of the round. Since periods differ, the caller takes the weights of samples from a
+ * clock. */
 static inline uint64_t pt_random_period(uint64_t *state, uint64_t period_ns)
 {
     return period_ns / 2 + pt_random_below(state, period_ns);
@@ -30,7 +31,7 @@ static inline uint64_t pt_random_period(uint64_t *state, uint64_t period_ns)
  * due_ns: the part of since_ns in which the timer had this period. */
 static inline int64_t pt_dropped_ns(int64_t period_ns, int64_t due_ns, int64_t since_ns)
 {
-    enum { LATE_NS = 50000 }; /* a tick may come so much later than it is due, or more */
+    enum { LATE_NS = 50000 }; /* a tick may always come this much later than it is due */
     const int64_t part_ns = period_ns / 10 * 7, late_ns = part_ns > LATE_NS ? part_ns : LATE_NS;
     const int64_t beside_ns = since_ns - period_ns;
     return period_ns > 0 && due_ns > period_ns + late_ns && beside_ns > 0 ? beside_ns : 0;
