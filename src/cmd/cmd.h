@@ -36,9 +36,11 @@ typedef enum {
 } pt_command_group;
 #define PT_GROUP_COUNT 5
 
+/* Bits of pt_command.needs. "->x" is a field of pt_cmd_context. A name after a colon is the command
+ * that has the bit. */
 enum {
-    /* The arguments are profiles and programs, in any order: context->loaded, ->profile. Adds the
-       options of reading (--from, --strict, --max-memory). The default argument is pitot.pb.gz. */
+    /* The arguments are profiles and programs, in any order: ->loaded, ->profile. Adds the options
+       of reading (--from, --strict, --max-memory). The default argument is pitot.pb.gz. */
     PT_NEEDS_PROFILE = 1 << 0,
     /* ->profile has names and lines; adds the options of symbolizing. */
     PT_NEEDS_SYMBOLS = 1 << 1,
@@ -48,15 +50,15 @@ enum {
     PT_OFFERS_PLACES = 1 << 5,
     /* Adds the options of the query: ->query, and its result: ->answer, ->event, ->whole. */
     PT_NEEDS_QUERY = 1 << 2,
-    /* Keeps frames that the profile marks as uninteresting: dump. */
+    /* Keeps frames that the profile marks as uninteresting: dump, filter. */
     PT_NEEDS_ALL_FRAMES = 1 << 3,
-    /* Has the options of the other bits, but loads, symbolizes and filters by itself: diff. */
+    /* Has the options of its other bits, but loads, symbolizes and filters by itself: diff, ci. */
     PT_LOADS_ITSELF = 1 << 6,
     /* The first argument is a pattern: ->pattern. */
     PT_TAKES_PATTERN = 1 << 7,
     /* The first argument is a pattern if it is no file: ->pattern, or NULL. */
     PT_MAY_TAKE_PATTERN = 1 << 12,
-    /* Frames of an interpreter's own code stay, whatever --native says: why. */
+    /* Frames of an interpreter's own code stay, whatever --native says: why, filter. */
     PT_NEEDS_NATIVE_FRAMES = 1 << 13,
     /* Several profiles yield the events of all of them, not only their common events. */
     PT_NEEDS_ALL_EVENTS = 1 << 8,
@@ -64,11 +66,11 @@ enum {
     PT_TELLS_ALL = 1 << 9,
     /* Reads call arcs, too: a profile without samples may have arcs. */
     PT_READS_CALLS = 1 << 10,
-    /* ->as_read is kept. */
+    /* Fills ->as_read: serve, report. */
     PT_KEEPS_READ = 1 << 11,
-    /* --base keeps the samples of both sides apart, as --diff-base does: flame, serve. */
+    /* --base keeps the samples of both sides apart, as --diff-base does: flame, serve, report. */
     PT_MARKS_BASE = 1 << 14,
-    /* ->side is kept: serve. */
+    /* Fills ->side: serve, report. */
     PT_KEEPS_SIDES = 1 << 15,
     /* Answers until the user ends it, instead of printing a report: serve, shell. */
     PT_ANSWERS_LINES = 1 << 16,
@@ -88,13 +90,13 @@ typedef struct pt_command {
     size_t max_args;             /* 0 = none, SIZE_MAX = any number */
     pt_option_syntax syntax;     /* of its command line; 0 = pitot's own */
     bool stands_in;              /* a link to pitot with the command's name runs it */
-    bool stops_at_argument; /* the rest is not parsed after the first argument: record COMMAND */
-    bool keeps_dashes;      /* "--" is an argument, which divides the others: diff A... -- B... */
+    bool stops_at_argument;      /* words after the first argument are no options: record COMMAND */
+    bool keeps_dashes; /* "--" is an argument, which divides the others: diff A... -- B... */
     const pt_option_table *options; /* NULL, or the command's own options */
-    size_t settings_bytes;          /* of the struct that they fill */
+    size_t settings_bytes;          /* size of the settings struct that the options fill */
     int (*run)(struct pt_cmd_context *context, void *settings);
-    /* A personality has this instead of run. It parses its whole command line itself, and runs for
-     * a link to pitot with its name, too. */
+    /* A personality (a stand-in for another tool) has this function instead of `run`. It parses the
+     * whole command line. It also runs for a link to pitot with the command's name. */
     int (*personality)(const char *const *args, size_t count);
 } pt_command;
 
@@ -120,11 +122,11 @@ typedef struct pt_cmd_context {
     struct pt_input_settings *input;   /* options of reading */
     struct pt_symbol_settings *symbol; /* options of symbolizing */
     struct pt_place_settings *place;   /* options of finding programs and debug files */
-    struct pt_base_settings *base;     /* what to subtract */
+    struct pt_base_settings *base;     /* options of subtracting other profiles */
     bool resident;          /* in the shell, which owns ->loaded, ->profile and ->title */
     bool brief;             /* `pitot` alone: help in ten lines */
-    pt_out *out;            /* standard output; its errors are the driver's to report */
-    struct pt_pager *pager; /* of out; NULL: none */
+    pt_out *out;            /* standard output; the driver reports its errors */
+    struct pt_pager *pager; /* gets what is written to out; NULL: none */
     pt_look look;           /* of standard output */
     pt_pool *pool;          /* PT_NEEDS_PROFILE: as many threads as -j says */
     pt_progress *progress;  /* NULL: nobody waits at a terminal */
@@ -134,8 +136,8 @@ typedef struct pt_cmd_context {
     pt_loaded loaded;
     const pt_profile *profile; /* as loaded, and symbolized if so asked */
     const pt_profile *as_read; /* PT_KEEPS_READ: the profile before symbolizing; or NULL */
-    /* PT_KEEPS_SIDES, and something is subtracted: what, and from what (PT_BEFORE, PT_AFTER of
-     * view/diff.h); else NULL */
+    /* PT_KEEPS_SIDES, if ->profile is a difference: the subtracted profile [PT_BEFORE] and the one
+     * that it was subtracted from [PT_AFTER] (view/diff.h); else NULL */
     const pt_profile *side[2];
     bool confined;                /* for a page: shows no source file that only the profile names */
     struct pt_peek_shared *peeks; /* the graph of all peeks of a page; NULL: each makes its own */
@@ -149,23 +151,24 @@ typedef struct pt_cmd_context {
     pt_filtered filtered;     /* the dropped samples, by reason */
     const pt_profile *answer; /* the part of profile that matches */
     uint32_t event;           /* the chosen event */
-    int64_t whole;            /* what 100 % is */
+    int64_t whole;            /* the value of 100 % */
     pt_report_head head;      /* for the renderers */
 } pt_cmd_context;
 
-/* Says a fault of the command line, and the command for help. Returns PT_EXIT_USAGE. */
+/* Prints a message about a wrong command line, with the command for help. Returns PT_EXIT_USAGE. */
 int pt_cmd_usage(const pt_cmd_context *context, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Runs a command on the profile that `base` has loaded, for the shell and for pages. args are its
- * own options, those of the query, and its pattern; the report goes to out. Returns the exit
- * status. */
+/* Runs a command on the profile that `base` has loaded, for the shell and for pages. args: options
+ * of the command and of the query, and the command's pattern. The report goes to out. Returns the
+ * exit status. */
 int pt_cmd_run_resident(const pt_cmd_context *base, const pt_command *command,
                         const char *const *args, size_t count, pt_out *out, const pt_look *look);
 
 /* The memory limit of a command, in bytes: --max-memory (chosen; 0 = not given), else
  * PT_MEMORY_VARIABLE of the environment, else a quarter of the machine's or container's memory.
- * *ret_is_chosen: one of the first two. PT_EXIT_USAGE, after a message: the variable is no size. */
+ * *ret_is_chosen: the limit is one of the first two. Returns PT_EXIT_OK; PT_EXIT_USAGE, after a
+ * message, if the variable is no size. */
 int pt_cmd_memory_allowed(uint64_t chosen, uint64_t *ret_bytes, bool *ret_is_chosen);
 
 /* The whole program, called by main(). Returns the exit status. */

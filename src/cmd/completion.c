@@ -1,14 +1,15 @@
 /* completion.c: completion scripts. Each holds the options of every command with their values, from
- * the tables. The scripts list the functions of the profile and the names of processes when they
- * are asked; other words complete as file names. */
+ * the tables of options. To complete a function of the profile the script runs `pitot top`, to
+ * complete a process it reads /proc; other words complete as file names. */
 #include <string.h>
 
 #include "base/text.h"
 #include "cmd/help.h"
 #include "cmd/options.h"
 
-/* Calls put for each long option of a command: its spelling, whether it takes an argument, its
- * choices ("" = none) and its help. */
+/* Puts one option of a command into a script. spelling: "--by" or "-n"; kind: "flag", "value" or
+ * "choice"; words: the choices, or the name of the value ("" = none). each_option calls it for each
+ * spelling of each option. */
 typedef void put_option(pt_out *out, const pt_command *command, const char *spelling,
                         const char *kind, const char *words, const char *help);
 
@@ -46,7 +47,7 @@ static void put_all_names(pt_out *out)
     }
 }
 
-/* The values of an option that are not listed in its row. */
+/* Is the option's value a function, whose names the script lists? */
 static bool is_function(const char *spelling, const char *words)
 {
     return strcmp(words, "PATTERN") == 0 && !pt_begins(spelling, "--tag-");
@@ -90,8 +91,8 @@ static void put_bash_option(pt_out *out, const pt_command *command, const char *
             pt_begins(spelling, "--") && strcmp(kind, "flag") != 0 ? "=" : "");
 }
 
-/* " --by=function --by=file": and the options whose values the script lists, " --focus=@functions".
- */
+/* Puts " --by=function --by=file" for an option with choices. For an option whose values the script
+ * finds out puts " --focus=@functions" or " --pid=@processes". */
 static void put_bash_value(pt_out *out, const pt_command *command, const char *spelling,
                            const char *kind, const char *words, const char *help)
 {
@@ -103,8 +104,9 @@ static void put_bash_value(pt_out *out, const pt_command *command, const char *s
         pt_outf(out, " %s=%.*s", spelling, (int)n, word);
 }
 
-/* word: what stands before the cursor, from the last space on. typed: its part that is completed,
- * which may follow "=". readline replaces the part behind the last "=" or ":". */
+/* Variables of the script. word: the text from the last space to the cursor. typed: the part of
+ * word that is completed, which follows an "=" if there is one. readline replaces the text behind
+ * the last "=" or ":". */
 static const char bash_end[] =
     "    esac\n"
     "    if [[ $word == --*=* ]]; then\n"

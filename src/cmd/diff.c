@@ -51,7 +51,8 @@ static const pt_option_table diff_options = PT_OPTION_TABLE(diff_rows);
 
 /* ---- The runs ---- */
 
-/* One profile, loaded, named and filtered by a context of its own. */
+/* One side of the comparison: its runs, each a profile that a context of its own has loaded,
+ * symbolized and filtered. items[i] is the context of runs[i]. */
 typedef struct {
     pt_cmd_context *items;
     size_t count, cap;
@@ -73,8 +74,8 @@ static void side_done(side *s)
     *s = (side){0};
 }
 
-/* Filters a run. A side may have no samples left: all rows of the other side are then new or gone.
- */
+/* Loads and symbolizes a run's profile, unless it is resident, and filters it. A run may have no
+ * samples left: its profile is then NULL, and all rows of the other side are new or gone. */
 static int ask_side(pt_cmd_context *run, pt_diff_run *ret_run)
 {
     int status = run->resident ? PT_EXIT_OK : pt_cmd_load(run);
@@ -88,7 +89,8 @@ static int ask_side(pt_cmd_context *run, pt_diff_run *ret_run)
     return status;
 }
 
-/* Adds a run that is to be asked: of two ranges of a profile, that of its side. */
+/* Adds a context for a run to the side. Its query has the side's range if two ranges of one profile
+ * are compared (--base-time). The caller fills it and calls ask_side. */
 static pt_cmd_context *make_run(pt_cmd_context *context, side sides[2], int which)
 {
     side *const s = &sides[which];
@@ -109,7 +111,8 @@ static int two_bases(const pt_cmd_context *context)
                                  "profiles from before");
 }
 
-/* The two sides of what a page shows. */
+/* Adds the runs of both sides for a page or the shell: the two profiles of the shown difference, or
+ * two ranges of the shown profile. */
 static int add_resident_runs(pt_cmd_context *context, side sides[2])
 {
     int status = PT_EXIT_OK;
@@ -151,8 +154,8 @@ static int add_run(pt_cmd_context *context, side sides[2], int which, const char
     return status;
 }
 
-/* The place of the "--" that divides the arguments; arg_count: there is none. One before all others
- * divides nothing: names with a dash follow it. */
+/* The index of the "--" that divides the arguments; arg_count: there is none. A "--" before all
+ * arguments divides nothing: it allows names that begin with a dash. */
 static size_t find_divider(const pt_cmd_context *context)
 {
     for (size_t i = 1; i < context->arg_count; i++)
@@ -391,7 +394,7 @@ static int answer_diff(pt_cmd_context *context, const pt_diff_settings *settings
     const pt_diff_verdict verdict = verdict_of(settings, &diff);
     const int status = say_verdict(settings, &head, &diff, &verdict);
     say_durations(settings, &head);
-    /* Before the rows are cut: the verdict points at one. */
+    /* Written before rows are cut, because the verdict has the index of a row. */
     if (settings->has_verdict) pt_diff_verdict_markdown(context->out, &head, &diff, &verdict);
     pt_diff_cut(&diff, (size_t)settings->rows, verdict.row);
     switch (settings->shape) {

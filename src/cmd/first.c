@@ -23,7 +23,7 @@ static pt_first nothing_said(void)
     return first_of(&pt_command_top, 1);
 }
 
-/* Files in the place of a command: `pitot FILE` is `pitot top FILE`. */
+/* The first word is a file of this kind: `pitot FILE` is `pitot top FILE`. */
 static pt_first files_said(int argc, char **argv, pt_path_kind kind)
 {
     if (kind == PT_PATH_FOLDER) {
@@ -64,7 +64,8 @@ static pt_first option_said(const char *word)
     return first_of(&pt_command_top, 1);
 }
 
-/* A link to pitot may have the name of a command that stands in for another tool. */
+/* The command for the name by which pitot was called: a link to pitot may have the name of a
+ * command that stands in for another tool. NULL: the name is of no such command. */
 static const pt_command *called_as(const char *path)
 {
     const pt_command *command = pt_command_find(pt_base_name(path));

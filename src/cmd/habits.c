@@ -47,9 +47,9 @@ static const struct {
 #define BY_TIME    "`pitot record --timeline`, then `pitot top --tag-focus="
 #define NAME_FILE  "name the profile without an option: `pitot top FILE`"
 
-/* commands: those that answer so, separated by spaces; NULL: all but record. The first row that
- * fits answers. value: the answer is to this value, or to a list that begins with it; NULL: to the
- * option itself, which the command does not have. */
+/* The answers to options; the first row that fits is used. commands: the commands that give the
+ * answer, separated by spaces; NULL: all but record. value: the row fits if the option has this
+ * value, or a list that begins with it; NULL: it fits if the command does not have the option. */
 static const struct {
     const char *commands, *options, *value, *answer;
 } options[] = {

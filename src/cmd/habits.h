@@ -1,4 +1,5 @@
-/* habits.h: what pitot answers to words and options of perf and of other profilers. */
+/* habits.h: messages for words and options of perf and of other profilers that pitot does not have:
+ * each names pitot's own way. */
 #pragma once
 
 /* The answer to a word in the place of a command, such as "script", or NULL. */

@@ -21,7 +21,7 @@ const pt_exit_text pt_exit_texts[] = {
 };
 const size_t pt_exit_text_count = PT_COUNT(pt_exit_texts);
 
-/* Words of a paragraph, wrapped; empty lines of the text end paragraphs. */
+/* Puts a text with its words wrapped at `columns`; empty lines of the text end paragraphs. */
 static void put_wrapped(pt_out *out, const char *text, unsigned columns)
 {
     size_t at = 0;
@@ -60,7 +60,7 @@ static void put_examples(pt_out *out, const char *const *examples)
 typedef struct {
     const char *name, *summary, *title;
     const char *const *examples;      /* as of a command; may be NULL */
-    const pt_option_table *tables[2]; /* NULL where there is only one */
+    const pt_option_table *tables[2]; /* tables[1]: NULL if the topic has only one table */
 } option_topic;
 
 static const char *const samples_examples[] = {
@@ -179,7 +179,7 @@ static void put_topic_lines(pt_out *out)
     if (has_commands_of(PT_GROUP_DCPI)) put_topic_line(out, dcpi_topic, dcpi_summary);
 }
 
-/* The topics of a command's shared options, a line each. */
+/* Puts a line for each topic that explains a part of the command's shared options. */
 static void put_shared(pt_out *out, const pt_command_options *o)
 {
     const option_topic *last = NULL;
@@ -233,7 +233,7 @@ void pt_help_command(pt_out *out, const pt_command *command, unsigned columns)
     pt_outf(out, "\nMore on each option: pitot help --man %s | man -l -\n", command->name);
 }
 
-/* All commands, by group, and the topics. */
+/* Puts the list of all commands, by group, and of the topics. */
 static void put_list(pt_out *out)
 {
     pt_out_text(out, "pitot COMMAND [OPTION...] [ARGUMENT...]\n"
@@ -261,7 +261,7 @@ static void put_line_if(pt_out *out, const char *command, const char *arguments,
     pt_outf(out, "  %-32s %s\n", line, summary);
 }
 
-/* Ten lines: the help of `pitot` without arguments. */
+/* Puts the help of `pitot` without arguments: ten lines. */
 static void put_brief(pt_out *out)
 {
     pt_out_text(out, "pitot shows where a program's CPU time goes.\n\n");

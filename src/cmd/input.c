@@ -220,7 +220,7 @@ static int subtract_bases(pt_cmd_context *context, const pt_load_options *option
     return status;
 }
 
-/* Names of both sides of a difference. */
+/* Symbolizes both profiles of a difference (->side), if the command keeps them. */
 static int symbolize_sides(pt_cmd_context *context)
 {
     int status = PT_EXIT_OK;
@@ -234,9 +234,9 @@ static int symbolize_sides(pt_cmd_context *context)
     return status;
 }
 
-/* Does an argument name a recording: @recording, or the folder of one that goes on or whose
- * recorder was killed? Then *ret_journals has its journals, none if it has no samples yet. The
- * caller frees them in any case. */
+/* Does an argument name a recording? It does if it is @recording, or the folder of a recording that
+ * goes on or whose recorder was killed. *ret_journals then has its journals, none if it has no
+ * samples yet. The caller frees them in any case. */
 static bool find_recording(const char *name, pt_folder_journals *ret_journals)
 {
     const bool is_running = strcmp(name, PT_RECORDING_NAME) == 0;

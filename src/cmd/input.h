@@ -18,21 +18,22 @@ typedef enum {
 } pt_path_kind;
 pt_path_kind pt_path_look(const char *path);
 
-/* For users of perf, whose -i names a file: the pattern, the command, the pattern. */
+/* A message for users of perf, whose -i names a file. Its arguments: the pattern after -i, the
+ * command, the pattern. */
 #define PT_IGNORED_FILE "-i means --ignore=PATTERN; to report on %s: pitot %s %s"
 
 /* Loads context->args (or the default profile, with a message) into ->loaded, ->profile, ->title,
  * and symbolizes if the command needs names. Returns an exit status; a failure was printed. */
 int pt_cmd_load(pt_cmd_context *context);
-/* The profile of these journals. The caller unrefs it. */
+/* Reads the journals of one recording into one profile. The caller unrefs it. */
 pt_status pt_cmd_read_recording(const pt_folder_journals *journals, const pt_profile **ret_profile,
                                 pt_error *reterr);
 /* A context with the command, settings and output of another, and no arguments, profile or query.
  */
 pt_cmd_context pt_cmd_context_like(const pt_cmd_context *context);
 
-/* The base that ->profile is compared with: its file, or "several profiles"; NULL = there is none.
- */
+/* The title of the base that ->profile is compared with: its file's name, or "several profiles";
+ * NULL: there is no base. */
 const char *pt_cmd_before_title(const pt_cmd_context *context);
 
 /* Makes ->profile the difference to another profile, and keeps both as ->side if the command keeps

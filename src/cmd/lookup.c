@@ -22,8 +22,8 @@ char *pt_user_cache(const char *name)
 
 enum { STAMP_BYTES = 32, STAMP_ID_BYTES = 8 };
 
-/* A callback for the loaded objects; the first is this program: copies its build id, if it has one.
- */
+/* A callback of dl_iterate_phdr: copies the build id of the first loaded object, which is this
+ * program, if it has one. */
 static int find_own_id(struct dl_phdr_info *info, size_t size, void *context)
 {
     pt_elf_id *id = context;
@@ -92,7 +92,7 @@ static void init_binary_dirs(pt_lookup *p, const pt_option_list *given)
 struct pt_lookup_progress {
     bool is_terminal;
     bool is_shown;   /* terminal: there is a line to overwrite */
-    bool was_told;   /* otherwise: the start of the current download */
+    bool was_told;   /* no terminal: the line of the current download was printed */
     const char *now; /* the file of the current download */
 };
 

@@ -16,14 +16,15 @@ typedef struct pt_lookup {
     struct pt_lookup_progress *progress; /* of downloads */
 } pt_lookup;
 
-/* settings must stay. Pair with pt_lookup_done, or declare PT_LOOKUP. */
+/* Borrows *settings. The caller calls pt_lookup_done, or declares the lookup as PT_LOOKUP. */
 void pt_lookup_init(pt_lookup *lookup, const pt_place_settings *settings);
 void pt_lookup_done(pt_lookup *lookup);
 #define PT_LOOKUP __attribute__((cleanup(pt_lookup_done)))
 
-/* Whose answers are kept: this version and build of the program; others may know better. Static. */
+/* A text for this version and build of pitot. The caches of names keep it with each answer, and do
+ * not use the answers of other builds, which may know more or less. Static. */
 const char *pt_cache_stamp(void);
 
-/* $XDG_CACHE_HOME/NAME or ~/.cache/NAME (XDG Base Directory Specification: a relative path there is
- * as none); NULL without a home. Free it. */
+/* $XDG_CACHE_HOME/NAME, or ~/.cache/NAME if the variable is unset or no absolute path (XDG Base
+ * Directory Specification); NULL if there is no home folder. The caller frees it. */
 char *pt_user_cache(const char *name);

@@ -28,7 +28,8 @@ static void put_title(pt_out *out, const char *command)
 /* ---- Environment and files ---- */
 
 /* A row of ENVIRONMENT or FILES. The page of pitot has all rows. The page of a command has a row if
- * the command has one of the needs, or stands in commands, or needs is EACH_COMMAND. */
+ * the command has one of the row's needs, or if `commands` contains its name, or if `needs` is
+ * EACH_COMMAND. */
 typedef struct {
     const char *name, *meaning;
     unsigned needs;       /* PT_NEEDS_x */

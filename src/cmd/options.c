@@ -128,7 +128,7 @@ static const pt_option place_rows[] = {
 };
 const pt_option_table pt_place_options = PT_OPTION_TABLE(place_rows);
 
-/* What patterns match, for the man page. */
+/* The text of the man page on patterns. */
 #define PATTERN                                                                                    \
     "The pattern is a regular expression (Perl's syntax) that may match anywhere in a function's " \
     "name, its source file or the mapped file; inlined functions count. A name as any report "     \

@@ -18,7 +18,7 @@ typedef struct pt_input_settings {
     uint64_t max_memory;
     bool strict, annotate;
     int64_t threads;
-    int64_t seconds, timeout; /* of servers; 0 = by rule */
+    int64_t seconds, timeout; /* of requests to servers; 0 = the default of load/fetch.h */
     const char *tls_cert, *tls_key, *tls_ca;
 } pt_input_settings;
 
@@ -37,7 +37,7 @@ typedef struct pt_place_settings {
     uint64_t cache_bytes;
 } pt_place_settings;
 
-/* Commands that answer from one profile: what is taken off it. */
+/* Commands that answer from one profile: the profiles that are subtracted from it. */
 typedef struct pt_base_settings {
     pt_option_list base, diff_base;
     bool normalize;
@@ -49,8 +49,8 @@ extern const pt_option_table pt_input_options;
 extern const pt_option_table pt_symbol_options;
 extern const pt_option_table pt_place_options;
 extern const pt_option_table pt_query_options; /* fill a pt_query */
-/* Calls use for each option of a query that is not at its default, with its value as it would be
- * typed ("true" of a flag). */
+/* Calls `use` for each option of a query that is not at its default, with its value as a user would
+ * type it ("true" for a flag). */
 void pt_query_each(const pt_query *query,
                    void (*use)(void *context, const pt_option *row, const char *value),
                    void *context);
@@ -61,7 +61,8 @@ typedef struct pt_command_options {
     pt_options options; /* points into this struct: do not copy */
 } pt_command_options;
 
-/* settings, context: where parsing puts values; both NULL for help, man page and completion. */
+/* Lists the options of a command. Parsing puts values into *settings (the command's own options)
+ * and *context (shared options); both are NULL for help, man page and completion. */
 void pt_command_options_init(pt_command_options *ret, const pt_command *command, void *settings,
                              pt_cmd_context *context);
 

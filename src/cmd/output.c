@@ -97,7 +97,8 @@ void pt_cmd_say_losses(const pt_diag *losses, const pt_format *format, const cha
     pt_say("%s %s %s", format->name, verb, pt_buf_text(&text));
 }
 
-/* Reports the data of the profile that the format does not hold. */
+/* Prints the data of the profile that the format does not hold. With --strict, such losses are a
+ * failure: returns PT_EXIT_FAILED. */
 static int weigh_losses(const pt_cmd_context *context, const pt_diag *losses,
                         const pt_format *format)
 {
@@ -108,7 +109,7 @@ static int weigh_losses(const pt_cmd_context *context, const pt_diag *losses,
     return PT_EXIT_FAILED;
 }
 
-/* The file that --losses names. */
+/* Writes the file that --losses names. */
 static int write_losses(pt_cmd_context *context, const pt_output_settings *settings,
                         const pt_format *format, bool written, const pt_diag *losses,
                         const pt_diag *changes)
@@ -127,7 +128,8 @@ static int write_losses(pt_cmd_context *context, const pt_output_settings *setti
     return PT_EXIT_OK;
 }
 
-/* The files of one profile: one, or FILE.SUFFIX for each that the writer opens. */
+/* The files that one profile is written to: FILE, or FILE.SUFFIX for each suffix that the format's
+ * writer opens. */
 typedef struct {
     pt_cmd_context *context;
     const pt_output_settings *settings;
@@ -143,7 +145,8 @@ static pt_out *open_file(void *opaque, const char *suffix, pt_error *reterr)
                      "this format needs several files; name them with -o FILE");
         return NULL;
     }
-    /* A profile may have thousands of files: only the last is open, and of others the folder. */
+    /* A profile may be written to thousands of files: only the last is open. The others have a
+     * descriptor of their folder. */
     if (files->file.count > 0) pt_file_allow_most();
     if (files->file.count > 0 &&
         pt_file_end_bytes(files->file.items[files->file.count - 1], true, reterr) != PT_OK)

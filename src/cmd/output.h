@@ -1,5 +1,5 @@
-/* output.h: a profile goes to a file: which format, what that loses, written whole or not at all.
- */
+/* output.h: writes a profile to a file: chooses the format, prints the losses, and writes the file
+ * whole or not at all. */
 #pragma once
 
 #include <string.h>
@@ -15,8 +15,8 @@ typedef struct pt_output_settings {
     const char *losses; /* file for the losses as JSON; NULL: none */
     bool raw;
     bool canonical;
-    bool no_private;         /* the profile as pt_without_private makes it */
-    const char *keep_labels; /* with it */
+    bool no_private;         /* write the profile that pt_without_private makes */
+    const char *keep_labels; /* with no_private: labels that stay */
     mode_t mode; /* of files of the profile; PT_MODE_USUAL (0) unless the command sets it */
 } pt_output_settings;
 
@@ -61,11 +61,12 @@ typedef struct pt_output_settings {
                    "profile's default event, or its last event."                                   \
     }
 
-/* Says in one line what the format does not hold of a profile: "folded leaves out 3 addresses, 1
- * comment". Nothing if there are no losses. */
+/* Prints in one line the data that the format does not hold: "folded leaves out 3 addresses, 1
+ * comment" (verb: "leaves out"). Prints nothing if there are no losses. */
 void pt_cmd_say_losses(const pt_diag *losses, const pt_format *format, const char *verb);
 /* Writes the profile. With --strict a loss is an error and nothing is written; else losses are
- * facts for the diag. otherwise: the format when neither --to nor the name tells; NULL = ask.
+ * facts for the diag. otherwise: the format if neither --to nor the file's name chooses one; NULL:
+ * a missing format is a usage error.
  * Returns the exit status. */
 int pt_cmd_write(pt_cmd_context *context, const pt_output_settings *settings,
                  const pt_profile *profile, const char *otherwise);
@@ -91,11 +92,12 @@ int pt_cmd_mode(const pt_cmd_context *context, const char *text, mode_t *ret_mod
 /* True if the output goes to standard output. */
 bool pt_cmd_writes_stdout(const pt_output_settings *settings);
 
-/* The profile as a document is made of it (a profile, a picture, a page), which puts texts as they
- * are: with each on one line if the document goes to a terminal. One reference. */
+/* The profile from which a document is made (another profile, a picture, a page). Documents put
+ * texts as they are; so if the document goes to a terminal, each text of this profile is on one
+ * line. The caller owns one reference. */
 const pt_profile *pt_cmd_shown(bool to_stdout, const pt_profile *profile);
 
-/* Is that what -o says for standard output? */
+/* Does the value of -o stand for standard output? */
 static inline bool pt_cmd_is_stdout(const char *output)
 {
     return output != NULL && strcmp(output, "-") == 0;

@@ -1,5 +1,5 @@
-/* query.c: event, focus, ignore, hide and show; the samples that they leave, and the message if
- * none are left. */
+/* query.c: chooses the event, applies the options of the query (focus, ignore, hide, show ...), and
+ * prints a message if no samples are left. */
 #include "cmd/query.h"
 
 #include <stdlib.h>
@@ -301,8 +301,9 @@ static void say_nameless_languages(const pt_cmd_context *context)
                100 * list[i].share, list[i].language, list[i].advice);
 }
 
-/* The facts of the profile. A command that looks at an interpreter's own frames has the share of
- * code without names that other commands show, which hide these frames. */
+/* The facts of the profile for the report's head. All commands show the same share of code without
+ * names: that of the profile without an interpreter's own frames, also if the command has these
+ * frames (PT_NEEDS_NATIVE_FRAMES). */
 static pt_summary summary_as_shown(pt_cmd_context *context)
 {
     pt_summary summary = pt_summary_of(context->profile, context->event);
@@ -317,7 +318,7 @@ static pt_summary summary_as_shown(pt_cmd_context *context)
 
 /* ---- A range as the base ---- */
 
-/* The samples of a range that an option names; all if it names none. */
+/* Keeps the samples of `range`, the value of the option; all samples if range is NULL. */
 static int keep_range(pt_cmd_context *context, const char *option, const char *range,
                       pt_filtered *ret_kept)
 {
@@ -433,7 +434,7 @@ int pt_cmd_ask(pt_cmd_context *context)
     if (status != PT_EXIT_OK) return status;
     pt_error error = PT_ERROR_INIT;
     pt_query filters = context->query;
-    if (pt_query_has_base(&filters)) filters.time = NULL; /* subtract_range */
+    if (pt_query_has_base(&filters)) filters.time = NULL; /* subtract_range has applied it */
     if (pt_filter(context->profile, &filters, &context->filtered, &context->diag, &error) != PT_OK)
         return pt_fail(&error);
     status = judge_filtered(context, &context->filtered);

@@ -7,8 +7,8 @@
 #include "view/fold.h"
 
 /* Applies context->query to context->profile: fills ->filtered, ->answer, ->event, ->whole, ->head.
- * Returns PT_EXIT_OK, or the exit status of what was said: PT_EXIT_USAGE for a bad pattern or
- * event, PT_EXIT_NO_MATCH when nothing is left. */
+ * Returns PT_EXIT_OK; else prints a message and returns PT_EXIT_USAGE for a bad pattern or event,
+ * PT_EXIT_NO_MATCH if no samples are left. */
 int pt_cmd_ask(pt_cmd_context *context);
 
 /* Does the query subtract a range of the profile itself? */
@@ -18,12 +18,12 @@ bool pt_query_has_base(const pt_query *query);
  * caller frees. */
 char *pt_query_text(const pt_query *query);
 
-/* Takes private data (transform/private.h) out of what is answered: ->profile, ->answer, ->side and
- * the titles. Returns the exit status. */
+/* Removes private data (transform/private.h) from ->profile, ->answer, ->side and the titles.
+ * Returns the exit status. */
 int pt_cmd_remove_private(pt_cmd_context *context);
 
-/* Rows for a settings struct with a field `fold` (pt_fold_rule): what a row of a report, a node, a
- * box (`what`) is; usual: what frames without a name are counted as. */
+/* Rows for a settings struct with a field `fold` (pt_fold_rule). what: the report's word for an
+ * item ("row", "node", "box"); usual: the default of --unnamed. */
 #define PT_FOLD_ROWS(settings, what, usual)                                                        \
     PT_ROW("by", CHOICE, settings, fold.by, .initial = "function",                                 \
            .choices = "function function-and-file file line address mapping",                      \

@@ -1,4 +1,4 @@
-/* record.c: `pitot record`: what can be asked for, and which engine does it. See
+/* record.c: `pitot record`: its options, and the choice of the engine that records. See
  * recording/recording.h. */
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 #include "cmd/record_write.h"
 #include "recording/recording.h"
 
-/* Each sample of the wall wakes a thread that waits. */
+/* Default rates. That of --wall is low, because each of its samples wakes a thread that waits. */
 enum { CPU_HZ = 1000, WALL_HZ = 100 };
 
 static const pt_option record_rows[] = {
@@ -161,7 +161,7 @@ static int64_t usual_hz(const pt_record_settings *settings)
     return settings->wall ? WALL_HZ : CPU_HZ;
 }
 
-/* The line without options that have their default. The caller frees. */
+/* The command line, without options that have their default. The caller frees. */
 static char *typed_text(const pt_record_settings *settings, const char *const *args, size_t count)
 {
     pt_record_settings copy = *settings;
@@ -180,7 +180,7 @@ static char *typed_text(const pt_record_settings *settings, const char *const *a
     return pt_buf_take(&text, NULL);
 }
 
-/* Why the library cannot see a program; NULL where it can. */
+/* The reason why the library cannot be loaded into a program of this kind; NULL: it can be. */
 static const char *why_not_preload(pt_target_kind kind)
 {
     static const char *const why[] = {
@@ -192,7 +192,7 @@ static const char *why_not_preload(pt_target_kind kind)
     return kind != PT_TARGET_OK ? why[kind] : NULL;
 }
 
-/* What only perf events can do. */
+/* The first given option that only perf events can obey; NULL: there is none. */
 static const char *only_perf(const pt_record_settings *s)
 {
     if (s->pids.count > 0) return "--pid";
@@ -304,7 +304,8 @@ static int record_by_perf(pt_cmd_context *context, const pt_record_settings *set
     return status;
 }
 
-/* By the library; refusal: why not by perf events, NULL where the library was asked for. */
+/* Records by the library. refusal: the reason why perf events do not record; NULL: an option chose
+ * the library. */
 static int run_preload(pt_cmd_context *context, const pt_record_settings *settings,
                        const pt_error *refusal)
 {
@@ -336,8 +337,9 @@ static int run_preload(pt_cmd_context *context, const pt_record_settings *settin
     return pt_fail(refusal);
 }
 
-/* Records by the library if the command is an interpreter whose functions the library reads: these
- * names are worth more than perf events' time in the kernel. Else PT_RECORD_REFUSED. */
+/* Records by the library if the command is an interpreter whose functions the library reads: their
+ * names are worth more than the kernel's functions, which only perf events show. Else returns
+ * PT_RECORD_REFUSED. */
 static int run_interpreter(pt_cmd_context *context, const pt_record_settings *settings)
 {
     pt_target target;

@@ -17,7 +17,8 @@
 
 enum { NICE = 10 }; /* the recorded programs come first */
 
-/* Differs when the file is another one, or has changed; 0: there is no file. */
+/* A number for the file at the path, which changes if the file is replaced or written to; 0: there
+ * is no file. */
 static uint64_t identity_of(const char *path)
 {
     struct stat st;
@@ -28,7 +29,8 @@ static uint64_t identity_of(const char *path)
 
 /* ---- The process of the page ---- */
 
-/* Standard streams are the recorded command's; messages go where the recorder's go. */
+/* Closes standard input and output, which belong to the recorded command. Messages still go to the
+ * recorder's standard error. */
 static void leave_streams(void)
 {
     PT_CLOSE int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -50,7 +52,7 @@ static _Noreturn void run_page(const char *address, int folder_fd, pid_t recorde
     folder[length] = '\0';
     close(folder_fd);
     leave_streams();
-    *strrchr(folder, '/') = '\0'; /* the outer one, as others name it */
+    *strrchr(folder, '/') = '\0'; /* its outer folder (capture/folder.h), by which users name it */
     PT_FREE char *http = pt_strf("--http=%s", address != NULL ? address : "");
     char pitot[] = "pitot", serve[] = "serve", live[] = "--live", quiet[] = "--no-browser";
     char *words[] = {pitot, serve, live, quiet, http, folder, NULL};
@@ -98,7 +100,7 @@ void pt_record_page_begins(void *page_memory, const char *folder)
     close_pipe(page);
 }
 
-/* Until a signal asks for the end, or the page has ended by itself. */
+/* Waits until a signal asks for the end, or the page's process has ended by itself. */
 static void wait_for_stop(const pt_record_page *page)
 {
     static const int stops[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};

@@ -1,8 +1,8 @@
 /* record_page.h: the page of a recording that goes on (record --serve): `pitot serve --live` in a
  * process of its own, so that it takes no time of the recorder.
  *
- * The process ends with the recorder, whatever ends that. It has no terminal signals: Ctrl-C ends
- * the command first, then the page.
+ * The process ends with the recorder, whatever ends the recorder. It gets no signals of the
+ * terminal: Ctrl-C ends the recorded command first, then the page.
  */
 #pragma once
 
@@ -12,15 +12,15 @@
 
 typedef struct pt_record_page {
     pid_t pid;       /* 0: there is none */
-    int folder_fd;   /* takes the folder of the recording, once */
-    uint64_t before; /* of the output file, to see whether it is another one at the end */
+    int folder_fd;   /* a pipe to the process, for the path of the recording's folder; -1: sent */
+    uint64_t before; /* identifies the output file's content before the recording */
 } pt_record_page;
 
-/* Starts the process, before the recorder has threads. It waits until the recording begins.
- * address: HOST:PORT, or NULL; output: the recording's file. */
+/* Starts the process, which waits until the recording begins. Call it before the recorder has
+ * threads. address: HOST:PORT, or NULL; output: the recording's file. */
 pt_status pt_record_page_start(const char *address, const char *output, pt_record_page *ret_page,
                                pt_error *reterr);
-/* pt_recording.begins: the recording has this folder. */
+/* For pt_recording.begins: gives the process the folder of the recording. */
 void pt_record_page_begins(void *page, const char *folder);
 /* After the recording: if its file was written, waits for Ctrl-C; then ends the page. SIGTERM and
  * SIGHUP, which ended the recording, end the page, too. */

@@ -35,8 +35,8 @@ static const pt_format *format_of(const char *path)
     return format == NULL || format->write == NULL ? pt_format_find("pprof") : format;
 }
 
-/* The profile that a format can hold, in ->profile: one without addresses gets names now, since
- * nobody can name them later. Says what is lost. */
+/* Sets ->profile to the profile as the format can hold it: for a format without addresses it gets
+ * names now, since no reader of the file can find them later. Prints the losses. */
 static int fit_to_format(pt_cmd_context *context, const pt_profile *profile,
                          const pt_format *format)
 {

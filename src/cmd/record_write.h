@@ -1,9 +1,10 @@
-/* record_write.h: a recording becomes a file. */
+/* record_write.h: writes the profile of a recording to a file. */
 #pragma once
 
 #include "cmd/cmd.h"
 
-/* The `write` of pt_recording. A format without addresses gets names, since nobody can name them
- * later; what it cannot hold is added to the diag of the context. cmd_context: pt_cmd_context. */
+/* The `write` of pt_recording. For a format without addresses the profile gets names first, since
+ * no reader of the file can find them later. Data that the format cannot hold is added to the diag
+ * of the context. cmd_context: pt_cmd_context. */
 pt_status pt_record_write(void *cmd_context, const pt_profile *profile, const char *path,
                           mode_t mode, pt_error *reterr);

@@ -1,9 +1,10 @@
-/* recover.c: pitot recover: the journal of a killed program, or the folder of a killed recorder,
- * becomes a file for all tools.
+/* recover.c: pitot recover: makes a profile that all tools read from the journal of a killed
+ * program, or from the folder of a killed recorder.
  *
- * While a program runs, its journal has the name of the profile that libprofiler.so.0 will write;
- * after a ProfilerFlush the journal's name is NAME.journal. A program that is killed leaves the
- * journal there. pitot reads journals; gperftools' and Go's pprof do not.
+ * While a program runs, its journal has the name of the profile that libprofiler.so.0 will write at
+ * the end. After a ProfilerFlush, which writes the profile, the journal's name is NAME.journal. A
+ * killed program leaves its journal under that name. pitot reads journals; gperftools' and Go's
+ * pprof do not.
  */
 #include <dirent.h>
 #include <inttypes.h>
@@ -48,7 +49,7 @@ static pt_status read_facts(const char *path, pt_journal_facts *ret_facts, pt_er
     return status;
 }
 
-/* Has one of these descriptors the file? */
+/* Is the file open in one of the descriptors of this folder (/proc/PID/task/TID/fd)? */
 static bool is_among(const char *descriptors, const struct stat *file)
 {
     bool found = false;
@@ -63,8 +64,8 @@ static bool is_among(const char *descriptors, const struct stat *file)
     return found;
 }
 
-/* Does a thread of the process still have the file open? The library's has descriptors of its own.
- */
+/* Does a thread of the process still have the file open? Each thread is looked at, since the thread
+ * of the library has a table of descriptors of its own. */
 static bool is_written_by(uint32_t pid, const char *path)
 {
     struct stat st;

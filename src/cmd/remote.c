@@ -16,7 +16,7 @@
 #include "object/demangle.h"
 #include "terminal/message.h"
 
-#define COPIES_MAX 10000 /* of one name, as google/pprof has it */
+#define COPIES_MAX 10000 /* files of one name with numbers, google/pprof's limit */
 
 /* ---- Fetching ---- */
 

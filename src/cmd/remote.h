@@ -5,9 +5,9 @@
 #include "cmd/cmd.h"
 #include "load/fetch.h"
 
-/* The request options of pitot's own commands, from --seconds, --timeout and --tls-x. Messages go
- * to standard error, progress too if that is a terminal. Personalities change rule, say and the
- * rest. */
+/* The options of requests to servers for pitot's own commands, from --seconds, --timeout and
+ * --tls-x. Messages go to standard error; progress, too, if standard error is a terminal.
+ * Personalities change fields of the result, such as `rule` and `say`. */
 pt_fetch_options pt_remote_options(const pt_cmd_context *context);
 /* Shows progress in one line of the terminal; for pt_fetch_options.progress. Does nothing if
  * standard error is not a terminal. */
@@ -22,9 +22,9 @@ void pt_remote_say_failures(const pt_loaded *loaded);
 int pt_remote_symbolize(pt_cmd_context *context);
 
 /* The folder for fetched profiles, made if missing: $PPROF_TMPDIR, or $HOME/pprof, or $TMPDIR, or
- * /tmp. To be freed; NULL if none can be made. */
+ * /tmp. The caller frees the path; NULL if no folder can be made. */
 char *pt_remote_folder(void);
 /* Saves a profile as google/pprof does: FOLDER/pprof.MAIN.TYPES.NNN.pb.gz with the first free
- * number. The path is to be freed. */
+ * number. The caller frees *ret_path. */
 pt_status pt_remote_save(const pt_profile *profile, pt_pool *pool, char **ret_path,
                          pt_error *reterr);

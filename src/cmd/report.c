@@ -45,10 +45,10 @@ static const pt_option report_rows[] = {
 };
 static const pt_option_table report_options = PT_OPTION_TABLE(report_rows);
 
-/* How large the call tree may be. */
+/* The largest size of the call tree. */
 enum { TREE_BYTES = 300000 };
-/* How large all answers may be together when one of a kind is added: a megabyte with the page
- * itself. The kinds stand in the order in which they are made. */
+/* The largest size of all answers together, including one of this kind; a file has a megabyte with
+ * the page itself. The kinds stand in the order in which they are made. */
 enum {
     MOST_WITH_CODE = 550000,
     MOST_WITH_SOURCE = 700000,
@@ -63,7 +63,7 @@ typedef struct {
     pt_app_answer *items;
     size_t count, cap;
     size_t bytes;
-    size_t most; /* bytes: what does not fit is left out; 0 = everything fits */
+    size_t most; /* the limit of `bytes`: an answer that exceeds it is left out; 0 = no limit */
 } answers;
 
 static void add_option(void *args, const pt_option *row, const char *value)
@@ -72,8 +72,8 @@ static void add_option(void *args, const pt_option *row, const char *value)
                                                 : pt_strf("--%s=%s", row->name, value));
 }
 
-/* Adds the report of a command under a name, unless it has nothing to say or no room. Returns
- * whether it was added. */
+/* Runs the command with these words and adds its report as the answer `report`. Returns false if it
+ * was not added: it is empty, it failed, or it does not fit. */
 static bool add_answer(answers *a, const char *report, const char *function, const char *command,
                        const char *const *words)
 {
@@ -84,7 +84,7 @@ static bool add_answer(answers *a, const char *report, const char *function, con
     pt_out out;
     for (; *words != NULL; words++)
         pt_args_add(&args, *words);
-    /* Two ranges have become a difference already, which has no times. */
+    /* If two ranges are compared, the profile is already their difference, which has no times. */
     pt_query rest = a->context->query;
     if (pt_query_has_base(&a->context->query)) rest.time = rest.base_time = NULL;
     pt_query_each(&rest, add_option, &args);
@@ -110,8 +110,8 @@ static bool add_answer(answers *a, const char *report, const char *function, con
     return is_whole;
 }
 
-/* Adds the call tree of as many levels as there is room for: a short file can have stacks of many
- * thousand frames. */
+/* Adds the call tree, cut to as many levels as there is room for: stacks can have many thousand
+ * frames. */
 static void add_tree(answers *a)
 {
     static const char *const depths[] = {"--depth=0", "--depth=100", "--depth=30", "--depth=10"};
@@ -140,7 +140,7 @@ static void add_whole_reports(answers *a)
     add_answer(a, "info", NULL, "info", json);
 }
 
-/* What else there may be room for. */
+/* Adds the inverted reports and the traces, if there is room for them. */
 static void add_inverted_reports(answers *a)
 {
     static const char *const inverted[] = {"--format=json", "--output=-", "--inverted", NULL};
@@ -164,7 +164,8 @@ static bool has_code(const pt_top_row *row)
     return row->has_image;
 }
 
-/* A report on each function of a table, or, with has, on each for which it is true. */
+/* Adds a report on each function of a table; if `has` is given, only on those for which it is
+ * true. */
 static void add_functions(answers *a, const pt_top *top, bool (*has)(const pt_top_row *row),
                           const char *command, const char *const *words)
 {
@@ -201,7 +202,7 @@ static void add_function_reports(answers *a, const pt_top tops[2])
     pt_peek_shared_done(&peeks);
 }
 
-/* Rows that both orders have are in the first alone. */
+/* Removes the rows of `from` that `other`, the table in the other order, has, too. */
 static void drop_doubles(pt_top *from, const pt_top *other)
 {
     size_t kept = 0;
@@ -225,7 +226,7 @@ static int make_answers(answers *a, pt_top tops[2])
         .event = context->event, .whole = context->whole, .limit = (size_t)a->settings->functions};
     pt_error error = PT_ERROR_INIT;
     add_whole_reports(a);
-    if (request.limit == 0) { /* 0 rows would be all */
+    if (request.limit == 0) { /* no functions are wanted; a table's limit of 0 would be all rows */
         add_inverted_reports(a);
         return PT_EXIT_OK;
     }

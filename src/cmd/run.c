@@ -54,7 +54,7 @@ static bool writes_a_report(const pt_command *command)
            (command->needs & PT_ANSWERS_LINES) == 0;
 }
 
-/* Nothing was put to context->out yet. */
+/* Starts a pager for a report, if one is due. Nothing may have been put to context->out yet. */
 static void open_pager(pt_cmd_context *context)
 {
     if (!context->common->pager || !pt_pager_is_due()) return;
@@ -68,8 +68,8 @@ static void end_progress(void *context)
     pt_progress_between(context, NULL);
 }
 
-/* Whoever waits for a report sees that it is being made, until the first of it is written: to the
- * terminal, or to a program that may have the terminal. */
+/* Shows on the terminal that a report is being computed, until its first bytes are written: they go
+ * to the terminal, or to a program that may use the terminal. */
 static void begin_progress(pt_cmd_context *context)
 {
     if (!writes_a_report(context->command)) return;
@@ -78,7 +78,8 @@ static void begin_progress(pt_cmd_context *context)
     context->out->before_ctx = context->progress;
 }
 
-/* A closed pipe is not a failure: `pitot top x | head -1` needs one line. */
+/* Ends standard output and reports its failure; returns the exit status. A closed pipe is not a
+ * failure: `pitot top x | head -1` needs one line. */
 static int finish_output(pt_out *out, int status)
 {
     const bool reader_left = out->broken_pipe;
@@ -284,7 +285,7 @@ static int parse_and_run(pt_cmd_context *context, const char *const *args, size_
         status = pt_cmd_usage(context, "%s: %s", command->name, error.message);
     } else if (is_limited && (status = limit_memory(context->input->max_memory,
                                                     "; --max-memory=SIZE allows more")) != 0) {
-        /* said */
+        /* parsing has printed the error */
     } else {
         context->args = operands.items;
         context->arg_count = operands.count;

@@ -26,7 +26,7 @@
 #include "terminal/state.h"
 #include "terminal/viewer.h"
 
-/* An option that NAME=VALUE has set. */
+/* An option of the query that a line NAME=VALUE has set. */
 typedef struct {
     const pt_option *row;
     char *value; /* NULL: a flag that is on */
@@ -129,7 +129,8 @@ static bool works_here(const pt_command *command)
     return strcmp(command->name, "shell") != 0 && strcmp(command->name, "merge") != 0;
 }
 
-/* "top10" is top with -n 10: *ret_digits. */
+/* The command of this name; NULL if there is none. "top10" is top with -n 10: *ret_digits is then
+ * "10". */
 static const pt_command *command_named(const char *name, const char **ret_digits)
 {
     const pt_command *command = pt_command_find(name);
@@ -314,7 +315,7 @@ static void say_unknown(const char *word)
         pt_say("there is no command '%s'; `help` lists them", word);
 }
 
-/* Runs the words of a line. True: the shell ends. */
+/* Runs the words of a line. Returns true if the shell must end. */
 static bool obey_words(shell *s, const pt_shell_words *w, const char *pipe)
 {
     const char *first = w->items[0], *digits;
@@ -378,7 +379,8 @@ static void complete_option(const pt_command *command, const char *word, pt_line
 
 #define MOST_CHOICES 1000
 
-/* The start of the line's last word; after = in options and assignments. */
+/* The part of the line that is completed: its last word, or the part after "=" in an option or
+ * assignment. */
 static const char *last_word(const char *line)
 {
     const char *word = line + strlen(line);

@@ -10,7 +10,8 @@
 #include "base/text.h"
 #include "view/fold.h"
 
-/* Was the name added by symbolizing, from an image? */
+/* Did symbolizing add the name, from an image? It did if the profile did not have the name when it
+ * was read. */
 static bool is_name_of_image(void *context, const char *name)
 {
     const pt_profile *as_read = ((const pt_cmd_context *)context)->as_read;

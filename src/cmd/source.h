@@ -1,5 +1,5 @@
-/* source.h: options of commands that show code: which functions, where sources are, how machine
- * code is written; and the run of a listing. */
+/* source.h: options of commands that show code (which functions, where sources are, how machine
+ * code is written), and the function that makes and prints a listing. */
 #pragma once
 
 #include "base/regex.h"
@@ -61,32 +61,33 @@ typedef struct pt_cmd_code {
     pt_source_search search; /* of sources */
     pt_objdump_tool objdump;
 } pt_cmd_code;
-/* settings NULL: only the search is for use. */
+/* settings NULL: the command shows no instructions; only code->search may be used. */
 void pt_cmd_code_init(pt_cmd_code *code, pt_cmd_context *context, const pt_code_settings *settings);
 void pt_cmd_code_done(pt_cmd_code *code);
 
-/* The sources, to be freed with pt_source_texts_free; context and search are used until then. A
- * page (context->confined) gets only sources that lie in the user's folders or that images name. */
+/* The source texts, which the caller frees with pt_source_texts_free. They borrow context and
+ * search. A page (context->confined) gets only sources that lie in the user's folders or that
+ * images name. */
 pt_source_texts *pt_cmd_texts(pt_cmd_context *context, pt_source_search *search,
                               const pt_text_settings *settings);
 
-/* Prints a listing for a command that has `settings`; the exit status. */
+/* Prints a listing for a command with these settings. Returns the exit status. */
 typedef int pt_listing_printer(pt_cmd_context *context, const void *settings,
                                const pt_listing *listing);
 
 /* Makes the listing of the functions that context->pattern names and prints it. Of *request the
  * caller fills with_lines, with_calls, fold and symbol_limit. code NULL: no instructions. Returns
- * the exit status; of a pattern that matches nothing that of pt_cmd_unmatched. */
+ * the exit status; for a pattern that matches nothing, that of pt_cmd_unmatched. */
 int pt_cmd_list(pt_cmd_context *context, const pt_text_settings *text, const pt_code_settings *code,
                 pt_listing_request *request, pt_listing_printer *print, const void *settings);
 
-/* The address that a hexadecimal pattern (0x...) is; 0 for other patterns. */
+/* The value of a pattern that is a hexadecimal number (0x...); 0 for other patterns. */
 uint64_t pt_cmd_address(const char *pattern);
 
 /* Compiles context->pattern. On failure says why and returns the exit status. */
 int pt_cmd_pattern(pt_cmd_context *context, pt_regex **ret_pattern);
 
-/* Compiles context->pattern. NULL: it is no expression, but may be a name as a report shows it. */
+/* Compiles context->pattern. NULL: it is no regular expression; it may be a name from a report. */
 pt_regex *pt_cmd_name_pattern(const pt_cmd_context *context);
 
 /* Prints that the pattern matches nothing, with similar names. Returns PT_EXIT_NO_MATCH. */

@@ -144,8 +144,8 @@ static void print_chain(symbolize_job *j, const request *r, pt_answer *a)
         PT_GROW(j->frames, j->texts.count);
     }
     for (uint32_t i = 0; i < count; i++) {
-        /* Without inlined calls: the line of the innermost one, and the function that has the
-         * code, or, for addr2line, that one's. */
+        /* Without --inlines one frame is printed. Its line is that of the innermost inlined call.
+         * Its function is the one that holds the code; for addr2line, the innermost one. */
         const pt_chain_frame *line = &chain.frames[i];
         const pt_chain_frame *named =
             j->names_inlines || j->is_addr2line ? line : &chain.frames[chain.frame_count - 1];
@@ -164,8 +164,8 @@ static void print_chain(symbolize_job *j, const request *r, pt_answer *a)
     pt_print_answer(&j->printer, a);
 }
 
-/* Where no line is known addr2line goes by the nearest function symbol before the address. False:
- * the row has what it prints. */
+/* If no file is known, addr2line prints the nearest function symbol before the address: prints that
+ * and returns true. Returns false if the row has a file. */
 static bool print_nearest(symbolize_job *j, const request *r, const pt_answer *a)
 {
     const pt_chain chain = pt_chains_at(r->image->chains, r->row);
@@ -231,7 +231,7 @@ static void print_request(symbolize_job *j, request *r)
     pt_print_answer(&j->printer, &a);
 }
 
-/* Prefetches the answer that is printed a little later. */
+/* Prefetches the memory of answers that are printed a little later, one step for each answer. */
 static void expect_answer(const symbolize_job *j, size_t at)
 {
     enum { AHEAD = 4 }; /* requests ahead of the printed one, for each step */

@@ -2,8 +2,8 @@
  *
  *   lines ---- read_request ----> requests ---- answer ----> answers ---- print ----> text
  *
- * A batch is what came in before the input paused. Its requests are grouped by file, resolved
- * together, and answered in their order.
+ * A batch is all lines that arrived before the input paused. Its requests are grouped by file,
+ * resolved together, and answered in their order.
  */
 #pragma once
 
@@ -41,8 +41,8 @@ typedef struct symbolize_settings {
 /* ---- symbolize_files.c: the files that are asked about ---- */
 
 typedef struct image_entry {
-    char *name;        /* as it was asked for */
-    pt_chains *chains; /* NULL: it cannot be looked into, which was said */
+    char *name;        /* as the request names it */
+    pt_chains *chains; /* NULL: the file cannot be read; a message was printed */
     pt_diag diag;
     pt_source_search search;
 } image_entry;
@@ -52,24 +52,24 @@ typedef struct image_table {
     size_t count, cap;
     pt_chains_options how;
     const pt_source_options *source;
-    int64_t pid; /* whose files they are, or 0 */
+    int64_t pid; /* the process that has mapped the files, or 0 */
 } image_table;
 
-/* The file of that name; is opened when it is first asked for, at the first of the paths (ending
- * with NULL) where there is one. */
+/* The file of that name. The first call with the name opens it, at the first of the paths (ending
+ * with NULL) that exists. */
 image_entry *images_named(image_table *table, const char *name, const char *const *paths);
-/* Gives the facts that were noticed to diag. */
+/* Frees the table and adds its facts to diag. */
 void images_done(image_table *table, pt_diag *diag);
 
-/* ---- symbolize_request.c: what is asked ---- */
+/* ---- symbolize_request.c: requests ---- */
 
 typedef enum { REQUEST_CODE, REQUEST_DATA, REQUEST_ECHO } request_kind;
 
 typedef struct {
-    image_entry *image;     /* NULL: in no file, or in one that cannot be looked into */
-    char *text;             /* the file as it was asked for, NULL: job.file; ECHO: the line */
-    uint64_t asked, linked; /* the address as it was asked for; as linked */
-    pt_code_answer *code;   /* in no file, and named all the same; or NULL */
+    image_entry *image;     /* NULL: the address is in no file, or in one that cannot be read */
+    char *text;             /* the file's name in the line; NULL: job.file. ECHO: the line */
+    uint64_t asked, linked; /* the address in the line; the linked address */
+    pt_code_answer *code;   /* the name of code that is in no file; or NULL */
     uint32_t row;           /* of the image's chains; PT_NONE: none */
     request_kind kind;
 } request;
@@ -81,10 +81,10 @@ typedef struct {
     pt_process process; /* of --pid */
     struct {
         pt_code_names kernel, dump, map;
-        bool has_kernel, has_compiled; /* they were asked for */
+        bool has_kernel, has_compiled; /* kernel is filled; dump and map are */
     } code;
     pt_answer_printer printer;
-    const char *file; /* of -e, or the default; NULL: lines name theirs */
+    const char *file; /* of -e, or the default; NULL: each line names its file */
     uint64_t adjust;
     bool is_addr2line, names_inlines, is_readable, is_short;
     bool is_stream; /* requests come line by line, not from the command line */
@@ -93,9 +93,9 @@ typedef struct {
         pt_answer_frame *items;
         size_t cap;
     } frames;                /* of the answer that is being printed */
-    PT_VECTOR(pt_buf) texts; /* for names that have to be put together */
+    PT_VECTOR(pt_buf) texts; /* memory for names that are composed, one for each frame */
 } symbolize_job;
 
-/* Takes a line apart, [CODE|DATA] [FILE] ADDRESS where -e or --pid stands for the file, and appends
- * its request. What follows is not looked at. */
+/* Appends the request of a line: [CODE|DATA] [FILE] ADDRESS, without FILE if -e or --pid is given.
+ * Words after the address are ignored. */
 void read_request(symbolize_job *job, const char *line);

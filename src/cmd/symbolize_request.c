@@ -1,5 +1,5 @@
-/* symbolize_request.c: lines of input, and where what they ask about is: in a file, in a process,
- * in the kernel. */
+/* symbolize_request.c: reads lines of input, and finds the place of the address that each asks
+ * about: in a file, in a process, in the kernel. */
 #include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -9,9 +9,9 @@
 #include "base/grow.h"
 #include "cmd/symbolize_int.h"
 
-/* The number at text, up to its end or white space. addr2line takes all for hexadecimal and what is
- * no number for 0, as bfd_scan_vma does; llvm-symbolizer goes by the prefix (0x, 0, none). Digits
- * beyond nine can only be hexadecimal. */
+/* Reads the number at text, up to the text's end or white space. addr2line reads every number as
+ * hexadecimal, and other words as 0, like bfd_scan_vma. llvm-symbolizer goes by the prefix (0x, 0,
+ * none); a number without prefix that contains a letter is hexadecimal, too. */
 static bool parse_address(const symbolize_job *j, const char *text, uint64_t *ret_address)
 {
     char *end = NULL;

@@ -29,8 +29,9 @@ static const pt_option timeline_rows[] = {
 };
 static const pt_option_table timeline_options = PT_OPTION_TABLE(timeline_rows);
 
-/* Of marks and counters the filters of labels count: threads and processes. Those of frames and of
- * the time do not: a mark shows what was around what is looked at, and a counter has a past. */
+/* Makes the marks and counters. Filters by label (threads, processes) apply to them. Filters by
+ * frame and by time do not: a mark may explain samples beside it, and a counter's value comes from
+ * earlier changes. */
 static int marks_of(pt_cmd_context *context, const pt_timeline *timeline,
                     const timeline_settings *settings, pt_filtered *ret_kept, pt_marks_view *ret)
 {

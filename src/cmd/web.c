@@ -25,10 +25,12 @@
 #include "terminal/viewer.h"
 #include "transform/filter.h"
 
-#define NOTE_BYTES 2000 /* of what is said in a header */
+#define NOTE_BYTES 2000 /* the most bytes of messages that a header holds */
 #define TEXT       "text/plain; charset=utf-8"
 
-/* Where a report may stand: alone or in a frame of the page, always as a stranger to the server. */
+/* Policies: where an answer may be shown. A report may be shown alone or in a frame of the page;
+ * the sandbox gives it an origin of its own, so that it has no rights on the server. The page may
+ * be in no frame. */
 #define REPORT_PLACE "sandbox allow-scripts; frame-ancestors 'self'"
 #define PAGE_PLACE   "frame-ancestors 'none'"
 
@@ -57,7 +59,7 @@ static void answer_text(pt_serve_answer *answer, unsigned status, const char *te
 
 /* ---- Reports ---- */
 
-/* What an exit status is over HTTP. */
+/* The HTTP status for a command's exit status. */
 static unsigned http_status(int status)
 {
     switch (status) {
@@ -69,7 +71,7 @@ static unsigned http_status(int status)
     }
 }
 
-/* What the command line would have said on standard error. */
+/* Puts the messages that the command line would print on standard error into a header. */
 static void note_facts(pt_serve_answer *answer, pt_buf *said)
 {
     pt_buf escaped = PT_BUF_INIT;
@@ -99,7 +101,8 @@ static void answer_report(const web *w, const pt_serve_request *request, const p
         answer->type = args.json ? "application/json" : route->type;
         answer->policy = route->policy;
         answer->place = REPORT_PLACE;
-        /* Those about a function are quick, and may read source and code, which change. */
+        /* Reports on a function are not kept: they are quick, and may read source and code, which
+         * change. */
         answer->lasts = !(route->command->needs & PT_TAKES_PATTERN);
         if (args.limited) pt_putf(&said, "a page draws at most %d boxes\n", PT_WEB_MOST_NODES);
         if (answer->status != 200) {
@@ -164,7 +167,8 @@ static void answer_download(const web *w, pt_serve_answer *answer)
     answer->attachment = "profile.pb.gz";
 }
 
-/* Leads to a path of ours from a page that the browser knows as ours. */
+/* Answers with a page that leads to another path of this server. The request came from another
+ * site; the next one comes from this page, which the browser knows as the server's own. */
 static void answer_leading_page(pt_serve_answer *answer, const char *path)
 {
     pt_out out;
@@ -178,7 +182,8 @@ static void answer_leading_page(pt_serve_answer *answer, const char *path)
     answer->place = PAGE_PLACE;
 }
 
-/* To a path of ours, with the request's parameters, or else what the command line asked for. */
+/* Answers with a redirection to a path of this server, with the request's parameters, or, if it has
+ * none, with the query of the command line. */
 static void redirect_to(const web *w, const pt_serve_request *request, const char *path,
                         pt_serve_answer *answer)
 {
@@ -197,7 +202,8 @@ static void redirect_to(const web *w, const pt_serve_request *request, const cha
 
 /* ---- Files that are dropped on the page ---- */
 
-/* {"at": "/3/ui/"}: the process stays there, with the file. */
+/* Answers {"at": "/3/ui/"}: below that root this process, which has read the file, answers from now
+ * on. */
 static void answer_opened(const web *w, const pt_serve_request *request,
                           const pt_cmd_context *opened, pt_serve_answer *answer)
 {
@@ -291,18 +297,19 @@ static void on_request(void *context, const pt_serve_request *request, pt_serve_
 
 /* ---- Until a signal ---- */
 
-static int stopped = -1; /* an eventfd: readable after SIGINT or SIGTERM, whoever it came to */
+static int stopped = -1; /* an eventfd: readable after SIGINT or SIGTERM, in whatever thread */
 
 static void on_stop(int signal_number)
 {
     const int before = errno;
     const uint64_t one = 1;
     if (write(stopped, &one, sizeof one) < 0) {
-    } /* then it is readable already */
+    } /* the write fails only if the descriptor is readable already */
     errno = before;
 }
 
-/* The file that a browser was given goes when it has been there, or at the end. */
+/* Waits for a signal. Removes the file that a browser was given once the browser has opened the
+ * page, at the latest at the end. */
 static void wait_for_stop(const pt_server *server, char *file)
 {
     struct pollfd fds[] = {{.fd = stopped, .events = POLLIN},
@@ -316,8 +323,8 @@ static void wait_for_stop(const pt_server *server, char *file)
     pt_view_forget(file);
 }
 
-/* Whoever hands a file to the server learns what the symbols and the code of each program say that
- * the file names: only users of this machine may. */
+/* The largest file that the page takes; 0 = none. A profile names programs, and its reports show
+ * their symbols and code. So only users of this machine may drop files. */
 static uint64_t file_bytes_at(const char *address, const pt_web_options *options)
 {
     pt_serve_address at;

@@ -1,10 +1,10 @@
 /* web.h: one profile in a browser: the page, and the reports behind it.
  *
- *   /                     goes to /ui/, with the parameters that the command line asked for
+ *   /                     leads to /ui/, with the query of the command line as parameters
  *   /ui/VIEW?PARAMETERS   the page (web/src/app), showing that view
  *   /api/VIEW?PARAMETERS  the report itself: what `pitot COMMAND` prints, with the same options
  *   /download             the profile, as profile.proto
- *   /again                POST: reads profiles that have changed, if they may
+ *   /again                POST: reads the profile again if it grows and has changed
  *   /file?name=NAME       POST: a file, which is shown below a root of its own: /3/ui/VIEW
  *
  * Parameters are options of the query by name (focus=parse) or as google/pprof's own page calls

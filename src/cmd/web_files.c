@@ -9,13 +9,14 @@
 #include "cmd/input.h"
 #include "cmd/options.h"
 
-/* The profile that is shown, of a difference the side after. */
+/* The profile of the context; if that is a difference, its side PT_AFTER. */
 static const pt_profile *profile_of(const pt_cmd_context *c)
 {
     return c->side[1] != NULL ? c->side[1] : c->profile;
 }
 
-/* Reads the file as standard input, which it becomes. NULL: a message says why not. */
+/* Makes the file standard input and reads it from there. NULL: it cannot be read; a message was
+ * printed. */
 static pt_cmd_context *load_file(const pt_cmd_context *like, int file, const char *name)
 {
     static const char *const words[] = {"-"};
@@ -38,8 +39,8 @@ static pt_cmd_context *load_file(const pt_cmd_context *like, int file, const cha
     return status == PT_EXIT_OK ? c : NULL;
 }
 
-/* Makes `after` the difference to `before`. Names of source files that either profile had when it
- * was read stay those of a stranger (cmd/source.c). */
+/* Makes `after` the difference to `before`. as_read becomes the difference, too: the page must not
+ * open source files that only the profiles name, and cmd/source.c finds these names in as_read. */
 static bool subtract_before(pt_cmd_context *after, const pt_cmd_context *before)
 {
     static const pt_subtract_options marks = {.marks_base = true};

@@ -11,6 +11,6 @@
  * is shown: "" by itself, "before" or "after" as that side of a difference to the shown profile;
  * the parameter `name` is the file's name. Call it in a process that makes one answer: it reads the
  * file as standard input. The result lives as long as the process. NULL: the file cannot be shown;
- * the reason has been said (pt_say). */
+ * pt_say has printed the reason. */
 const pt_cmd_context *pt_web_open_file(const pt_cmd_context *shown,
                                        const pt_serve_request *request);

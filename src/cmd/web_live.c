@@ -28,7 +28,8 @@ static uint64_t mix_in_file(uint64_t version, const char *path)
     return mix_in(version, (uint64_t)st.st_mtim.tv_nsec);
 }
 
-/* Of a recording. The values of its stacks lie beside some journals (capture/keep.h). */
+/* A number for the content of a recording's journals, and of the files of values that lie beside
+ * some of them (capture/keep.h). Another number shows that they have grown. */
 static uint64_t version_of_journals(const char *folder)
 {
     uint64_t version = 0;
@@ -42,7 +43,7 @@ static uint64_t version_of_journals(const char *folder)
     return version;
 }
 
-/* 0: none of the files exists. */
+/* A number for the content of these files, which changes with them; 0: none of them exists. */
 static uint64_t version_of_files(const char *const *names, size_t count)
 {
     uint64_t version = 0;
@@ -53,7 +54,7 @@ static uint64_t version_of_files(const char *const *names, size_t count)
 
 /* ---- The beginning ---- */
 
-/* A recording that goes on. */
+/* Is the only argument a recording that goes on? Then fills *ret. */
 static bool find_running(const pt_cmd_context *context, pt_web_live *ret)
 {
     pt_folder_running running;
@@ -90,7 +91,7 @@ int pt_web_live_load(pt_cmd_context *context, pt_web_live *ret_live)
     const int status = pt_builder_freeze(pt_builder_new(), &context->profile, &error) == PT_OK
                            ? PT_EXIT_OK
                            : pt_fail(&error);
-    /* The other profile of a page is shown by its name, as this one will be. */
+    /* The title is the name of the profile that the recording will write. */
     context->title = ret_live->result != NULL ? pt_base_name(ret_live->result) : PT_RECORDING_NAME;
     return status;
 }
@@ -103,7 +104,7 @@ static const pt_cmd_context *read_again(const pt_cmd_context *shown, const char 
                                         size_t count)
 {
     pt_cmd_context *c = pt_alloc(1, sizeof *c);
-    pt_buf said = PT_BUF_INIT; /* the command line has said it */
+    pt_buf said = PT_BUF_INIT; /* messages, not shown: the first reading has printed them */
     *c = pt_cmd_context_like(shown);
     c->args = names;
     c->arg_count = count;

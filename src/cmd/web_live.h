@@ -14,10 +14,10 @@ typedef enum {
 /* Strings live as long as the process. */
 typedef struct pt_web_live {
     pt_live_state state;
-    const char *folder; /* of the recording: the outer one (capture/folder.h) */
-    const char *result; /* the file that its profile will be; NULL: not known */
+    const char *folder; /* the outer folder of the recording (capture/folder.h) */
+    const char *result; /* the file to which it will write its profile; NULL: not known */
     int64_t began_ns;   /* Unix time */
-    uint64_t version;   /* of the profile that was read: another number when there is more */
+    uint64_t version;   /* of the profile that was read; it changes when the files change */
 } pt_web_live;
 
 /* Finds the profile to follow: a recording, if it is the only argument, else files. Loads files as
@@ -25,9 +25,10 @@ typedef struct pt_web_live {
  * the first look reads its samples. Returns an exit status; a failure was printed. */
 int pt_web_live_load(pt_cmd_context *context, pt_web_live *ret_live);
 
-/* For how many seconds the recording has gone on; -1: it does not. */
+/* The number of seconds since the recording began; -1: no recording goes on. */
 int64_t pt_web_live_seconds(const pt_web_live *live);
 
-/* Looks again. If there is more than *live has, reads it, frees `shown`, and returns the new one;
- * else, and if it cannot be read now, NULL. */
+/* If the files have changed since *live was read, reads the profile again, frees `shown` and
+ * returns the new context. Returns NULL if nothing has changed or the files cannot be read now;
+ * `shown` stays. */
 const pt_cmd_context *pt_web_live_look(const pt_cmd_context *shown, pt_web_live *live);

@@ -31,7 +31,7 @@ typedef struct {
     char *path; /* owned; NULL: there is no folder for the file */
     pt_blob blob;
     PT_VECTOR(question) item;
-    uint64_t unread; /* lines */
+    uint64_t unread; /* the number of lines that are no questions */
     bool is_lost;    /* the file could not be read, so it must not be replaced */
 } questions;
 
@@ -42,8 +42,9 @@ static bool is_name(pt_span name)
     return name.size > 0 && name.size <= NAME_MAX_BYTES;
 }
 
-/* Is it a view with parameters, in characters of a query (RFC 3986, section 3.4) and without the
- * token's parameter? Names of parameters are plain, so that none can be the token's in disguise. */
+/* Is the text a view with parameters, in characters of a query (RFC 3986, section 3.4) and without
+ * the parameter of the server's token? Names of parameters may not have escapes (%), which could
+ * hide the token's name. */
 static bool is_address(pt_span at)
 {
     static const char others[] = "-._~%=&?+*!'();:@$,/";
@@ -76,7 +77,7 @@ static void take_line(questions *q, pt_span line)
         PT_PUSH(q->item, one);
 }
 
-/* Without a file there are none. Follows links, as the writer does. */
+/* Reads the file of questions; a missing file has none. Follows links, as the writer does. */
 static questions read_questions(void)
 {
     questions q = {.path = pt_state_path(FILE_NAME), .blob = PT_BLOB_INIT};
@@ -149,7 +150,7 @@ static bool write_questions(const questions *q)
     return is_written;
 }
 
-/* Sets, adds or removes. False: the reason has been said. */
+/* Sets, adds or removes a question. Returns false after it has printed a reason. */
 static bool set_question(questions *q, question one)
 {
     size_t i = 0;

@@ -7,11 +7,11 @@
 
 #include "base/buf.h"
 
-/* Writes {"questions": [{"name": ..., "at": ...}, ...]}, in the order in which they were kept. What
- * cannot be read is left out and said (pt_say). */
+/* Writes {"questions": [{"name": ..., "at": ...}, ...]}, in the order in which they were kept.
+ * Lines that are no questions are left out; pt_say prints their number. */
 void pt_web_list_questions(pt_buf *json);
 
-/* Keeps a question under a name, in place of one of the same name; at "" removes the name. NULL is
- * as "". Call it in a process that makes one answer. False: nothing has changed, and the reason has
- * been said. */
+/* Keeps a question under a name, in place of a question of the same name; at "" removes it. NULL is
+ * as "". Call it in a process that makes one answer. Returns false if nothing has changed; pt_say
+ * has printed the reason. */
 bool pt_web_keep_question(const char *name, const char *at);

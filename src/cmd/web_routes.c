@@ -107,7 +107,7 @@ const pt_web_route *pt_web_route_find(const char *name)
 
 /* ---- Names of parameters ---- */
 
-/* As the page of google/pprof has them, and the options that they are. */
+/* Parameters as the page of google/pprof names them, and pitot's options for them. */
 static const struct {
     const char *parameter, *option;
 } short_names[] = {
@@ -155,7 +155,7 @@ static bool is_off(const char *value)
     return PT_ANY(i, PT_COUNT(words), strcmp(value, words[i]) == 0);
 }
 
-/* 0 stands for all. */
+/* Is the number above `most`? 0 is, because it stands for all. */
 static bool is_above(const char *value, long long most)
 {
     char *end;
@@ -170,13 +170,14 @@ static void add_option(pt_web_args *args, const pt_option *row, const char *valu
         return pt_args_make(&args->words, pt_strf("--nodes=%d", PT_WEB_MOST_NODES));
     }
     const bool flag = row->type == PT_OPT_FLAG || row->type == PT_OPT_SET;
-    if (flag ? is_off(value) : value[0] == '\0') return; /* as if it were not there */
+    if (flag ? is_off(value) : value[0] == '\0') return; /* the same as without the parameter */
     if (strcmp(row->name, "json") == 0) args->json = true;
     pt_args_make(&args->words,
                  flag ? pt_strf("--%s", row->name) : pt_strf("--%s=%s", row->name, value));
 }
 
-/* Views of single functions take them from p, or from the focus as google/pprof's page does. */
+/* Adds the pattern of a view of single functions: the parameter p, else the focus, as on the page
+ * of google/pprof. */
 static bool add_pattern(const pt_serve_request *request, pt_web_args *args, pt_buf *said)
 {
     const char *pattern = pt_serve_get(request, "p");

@@ -27,14 +27,15 @@ typedef struct pt_web_args {
     bool limited; /* nodes= asked for more than PT_WEB_MOST_NODES */
 } pt_web_args;
 
-/* The arguments for the route's command: of the parameters those that it takes; others' are for
- * other views. The caller frees ret_args->words. False, and why in *said: a parameter is nobody's,
- * or functions are to be named. */
+/* Makes the arguments for the route's command of the parameters that the route takes; parameters of
+ * other views are ignored. The caller frees ret_args->words. Returns false, with the reason in
+ * *said, if a parameter belongs to no view, or if the view needs a function and none is named. */
 bool pt_web_args_of(const pt_web_route *route, const pt_serve_request *request,
                     const pt_web_options *options, pt_web_args *ret_args, pt_buf *said);
 
-/* "?f=parse&si=cpu"; nothing if nothing is asked. */
+/* Put "?f=parse&si=cpu", from the options of a query that are set, or from the parameters of a
+ * request; nothing if there are none. */
 void pt_web_put_query(pt_buf *to, const pt_query *query);
 void pt_web_put_parameters(pt_buf *to, const pt_serve_request *request);
-/* Text as it may stand in an address (RFC 3986, section 2.3). */
+/* Puts the text with the escapes that it needs in an address (RFC 3986, section 2.3). */
 void pt_web_put_escaped(pt_buf *to, const char *text);

@@ -43,7 +43,7 @@ static int why_run(pt_cmd_context *context, void *own)
     };
     PT_AUTO(pt_why) why = {0};
     pt_error error = PT_ERROR_INIT;
-    /* The command asks for an interpreter's own frames, and so gets those of the scheduler, too. */
+    /* PT_NEEDS_NATIVE_FRAMES has kept the scheduler's frames, too, which all reports hide. */
     PT_UNREF_PROFILE const pt_profile *shown =
         pt_fold_waits(context->answer, context->event, NULL, &context->diag);
     const pt_status status = pt_why_init(&why, shown, &request, &error);
