@@ -9,7 +9,8 @@ struct thread_struct {
     } uw;
 } OF_KERNEL;
 
-/* In task_struct. For a running thread the value is that of its last switch away. */
+/* The field of task_struct with the thread pointer. For a running thread the value is that of its
+ * last switch away. */
 #define THREAD_POINTER thread.uw.tp_value
 
 /* The registers at the end of a kernel stack: the beginning of struct pt_regs (asm/ptrace.h). */

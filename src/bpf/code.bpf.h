@@ -2,7 +2,7 @@
 /* code.bpf.h: appends the frames of an interpreter to a stack, and notes the code that they run.
  *
  *   a frame  --append_frame--> two words after the pcs of the stack
- *   its code --meet_code-----> if it is new to the cpu, a copy of it must be sent
+ *   its code --meet_code-----> noted; if it is new to the cpu, a copy of it must be sent
  *
  * Included after walk.bpf.h. The includer defines read_memory (sample.bpf.c; a test in user
  * space). */
@@ -15,7 +15,7 @@ static inline bool read_interp_word(uint64_t addr, uint64_t *ret)
     return addr != 0 && addr % 8 == 0 && read_memory(ret, sizeof *ret, addr);
 }
 
-/* Forgets the code that was met last, so that it is still new when it is met again. */
+/* Forgets the code that meet_code noted last, so that it is still new at the next call. */
 static inline void forget_code(pt_bpf_cpu *c)
 {
     c->met[c->met_slot & ((1 << PT_BPF_MET_BITS) - 1)] = 0;
@@ -65,7 +65,7 @@ static inline bool end_frames(pt_bpf_cpu *c, bool is_last)
     return false;
 }
 
-/* Notes the process whose frames are read, and the time. */
+/* Sets c->process and c->now_ns for the frames that are read next. */
 static inline void meet_process(pt_bpf_cpu *c, uint32_t pid, const pt_bpf_process *process,
                                 uint64_t now_ns)
 {
@@ -87,9 +87,9 @@ static inline bool may_copy(pt_bpf_process *process, uint64_t now_ns)
     return true;
 }
 
-/* Is the code new to this cpu? Code in the same slot (the highest bits of the hash) replaces
- * earlier code. Since user space may have failed to read it, code counts as new again after 69 s,
- * at a different moment for each code. */
+/* Notes that the code at addr occurred. Returns true if it is new to this cpu. Code in the same
+ * slot (the highest bits of the hash) replaces earlier code. Since user space may have failed to
+ * read it, code counts as new again after 69 s, at a different moment for each code. */
 static inline bool meet_code(pt_bpf_cpu *c, uint64_t addr, uint32_t check)
 {
     enum { AGAIN_BITS = 36 };
@@ -119,7 +119,7 @@ static inline uint64_t sample_slot_of(uint64_t addr)
 }
 
 /* Did a frame of this sample execute the code at addr? The thread stands still, and its frames keep
- * their code, so the code is the same and has been met. Sets *ret_check. */
+ * their code, so the code is the same and has been noted (meet_code). Sets *ret_check. */
 static inline bool is_code_of_sample(const pt_bpf_cpu *c, uint64_t addr, uint32_t *ret_check)
 {
     const uint64_t slot = sample_slot_of(addr);
@@ -128,7 +128,8 @@ static inline bool is_code_of_sample(const pt_bpf_cpu *c, uint64_t addr, uint32_
     return true;
 }
 
-/* Notes code that append_code_frame takes. */
+/* Notes that a frame of this sample executes the code at addr, unless append_code_frame refuses it.
+ */
 static inline void note_code_of_sample(pt_bpf_cpu *c, uint64_t addr, uint32_t check)
 {
     const uint64_t slot = sample_slot_of(addr);
@@ -144,10 +145,10 @@ static inline uint64_t code_word(uint32_t check, int32_t line)
     return (uint64_t)check << 32 | ((uint32_t)line + 1);
 }
 
-/* Appends a frame that executes the code at addr, and meets the code. marks: PT_BPF_FRAME_ENTRY,
- * PT_BPF_FRAME_HELD. check: the code's check in 32 bits; 0: a text of the code is in a page that is
- * not in memory, so nothing is copied, and the frame has no name. Returns false if there is no
- * room, or addr cannot be code. */
+/* Appends a frame that executes the code at addr, and notes the code (meet_code). marks:
+ * PT_BPF_FRAME_ENTRY, PT_BPF_FRAME_HELD. check: the code's check in 32 bits; 0: a text of the code
+ * is in a page that is not in memory, so nothing is copied, and the frame has no name. Returns
+ * false if there is no room, or addr cannot be code. */
 static inline bool append_code_frame(pt_bpf_cpu *c, uint64_t addr, uint64_t marks, uint32_t check,
                                      int32_t line)
 {

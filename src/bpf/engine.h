@@ -3,7 +3,7 @@
  *   pt_bpf_engine_new      loads it (libbpf, the kernel's BTF, its verifier)
  *   pt_bpf_engine_program  to be attached to sampling events: PERF_EVENT_IOC_SET_BPF
  *   pt_bpf_engine_put      provides a process's mappings and their tables
- *   pt_bpf_engine_watch    makes it count each switch of threads, from now on
+ *   pt_bpf_engine_watch    from now on the programs for waits run at each switch of threads
  *
  * The kernel frees everything when the last descriptor is closed, however this process ends. */
 #pragma once

@@ -65,8 +65,8 @@ typedef struct pt_bpf_mapping {
     uint32_t pages, page_count;
     uint32_t rows, row_count;
     uint32_t rules, rule_count;
-    /* The number of a mapping behind those of the process that has no addresses, but the table of
-     * the base register (unwind/table.h); 0: none. */
+    /* The number of another pt_bpf_mapping, which follows those of the process: it has no
+     * addresses, but this file's table of the base register (unwind/table.h); 0: none. */
     uint32_t base_table;
 } pt_bpf_mapping;
 
@@ -233,7 +233,8 @@ typedef struct pt_bpf_wait_settings {
     } hard, soft;      /* with wakers: the kernel's functions that begin interrupts of both kinds */
     uint64_t begin_ns; /* monotonic time from which on the programs count all switches */
     uint64_t lost;     /* counted by the program: waits that are in no sum, and were not sent */
-    /* Likewise: waits whose stacks were not taken, and the largest weight of another. */
+    /* Also counted by the program: waits whose stacks were not taken, and the largest weight of a
+     * wait whose stack was taken. */
     uint64_t passed, weight_max;
     pt_bpf_process adopted; /* a new child of a recorded process */
 } pt_bpf_wait_settings;
@@ -244,7 +245,7 @@ typedef struct pt_bpf_wait_settings {
  *   address   of its code: CPython: the code object; PHP: the first instruction, or the function if
  *             it is written in C; Perl: pt_perl_key; Ruby: pt_ruby_key; V8: the shared function
  *             info; 0: an evaluator without frames
- *   bit 62    the frame is the outermost of its run
+ *   bit 62    the frame is the outermost of those that one call of the evaluator runs
  *   bit 61    a register of the thread holds the frame (PHP)
  *   bit 60    no frames are outside this one (all but V8)
  * The second word
@@ -269,7 +270,7 @@ enum {
     PT_BPF_MORE_BYTES = 2048,
 };
 
-/* The source of a copy. */
+/* Where a copy was made from. */
 typedef struct pt_bpf_origin {
     uint64_t addr;
     uint32_t bytes;    /* of the copy */
@@ -407,16 +408,16 @@ typedef struct pt_bpf_cpu {
     uint64_t low, limit; /* range of possible stack addresses */
     uint8_t is_return, is_fp_lost, is_fp_walk, is_unchecked;
     uint8_t has_regs; /* it is at the innermost frame */
-    /* Follow frame pointers through code without a rule in a file with a table. */
+    /* 1: the walk may follow frame pointers through code without a rule in a file with a table. */
     uint8_t follows_fp;
-    uint8_t has_base; /* as in pt_unwind_state, as the fields above */
+    uint8_t has_base; /* as in pt_unwind_state, like the fields above */
     uint8_t unused;
     uint32_t generation, mappings, mapping_count;
     uint32_t cpu;        /* its number in cpus */
     uint64_t hash;       /* of the pcs */
     pt_bpf_mapping last; /* mapping of the previous frame */
     uint64_t regs[PT_MACHINE_REGS_MAX];
-    uint64_t window_start; /* of the stack; 1: nothing was read yet */
+    uint64_t window_start; /* address of window in the stack; 1: nothing was read yet */
     uint64_t window[PT_BPF_WINDOW_BYTES / 8];
     pt_bpf_python_walk python;
     pt_bpf_php_walk php;
@@ -424,8 +425,8 @@ typedef struct pt_bpf_cpu {
     pt_bpf_ruby_walk ruby;
     pt_bpf_v8_walk v8;
     pt_bpf_stack stack;
-    uint64_t process; /* a number for the process and its program */
-    uint64_t now_ns;  /* when its frames are read */
+    uint64_t process; /* a hash of the process and its program */
+    uint64_t now_ns;  /* when the current sample's frames are read */
     uint64_t mm;      /* the address space of a thread that is being switched away from */
     /* Registers of user space, in the kernel's form. They are not on the program's stack, which has
      * 512 bytes together with those of its functions. */

@@ -2,7 +2,7 @@
 /* php.bpf.h: reads PHP's frames in the kernel: the hooks of interp/php_walk.h, and one step.
  *
  *   executor_globals --> frames --> two words each, behind the pcs
- *                          `- functions not met yet --> copies of name, class and file
+ *                          `- functions new to the cpu --> copies of name, class and file
  */
 #pragma once
 

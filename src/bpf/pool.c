@@ -51,8 +51,8 @@ static void copy_in(pt_bpf_pool *pool, uint32_t word, const void *words, uint32_
     }
 }
 
-/* Allocates count words after the used ones; each run begins at an even word. A chunk that was
- * made, but not used, serves the next run. */
+/* Allocates count words after the used words; each run begins at an even word. If this makes a
+ * chunk and then fails, the next run uses that chunk. */
 static bool take_room(pt_bpf_pool *pool, uint32_t count, uint32_t *ret_word)
 {
     uint32_t start = pool->used + pool->used % 2;
@@ -227,8 +227,8 @@ static pt_bpf_mapping mapping_of(pt_bpf_pool *pool, const pt_unwind_module *modu
     return m;
 }
 
-/* Puts the tables of the base register behind the mappings of the process. Without room for one,
- * user space walks what needs it. */
+/* Puts the tables of the base register behind the mappings of the process. If the pool has no room
+ * for such a table, user space walks the stacks that need it. */
 static uint32_t add_base_tables(pt_bpf_pool *pool, const pt_unwind_modules *modules,
                                 uint64_t now_ns, pt_bpf_mapping *mappings)
 {

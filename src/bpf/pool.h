@@ -1,7 +1,7 @@
 /* pool.h: memory for tables and mappings: user space writes it, the program in the kernel reads it.
  *
  *   chunk 0 | run | run | run ...   chunk 1 | run | ...     a run lies in one chunk, unless it is
- *                                                           larger than one
+ *                                                           larger than a chunk
  *
  * Runs of mappings, and of tables that no process has mapped, are freed, and reused once no program
  * that started before can still be reading them.
@@ -30,7 +30,7 @@ typedef struct pt_bpf_pooled_table {
     const uint32_t *identity; /* address of its rows in user space; NULL: freed */
     uint32_t pages, rows, rules;
     uint32_t before; /* of a freed one: the next freed one + 1; 0: none */
-    bool is_there;   /* else there was no room */
+    bool is_there;   /* it is in the pool; else there was no room */
 } pt_bpf_pooled_table;
 
 typedef struct pt_bpf_pool {

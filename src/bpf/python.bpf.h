@@ -3,7 +3,7 @@
  * thread's state, and one step.
  *
  *   fs base --libc's blocks of values--> thread state --> frames --> two words each, behind the pcs
- *                                                           `- code objects not met yet --> copies
+ *                                                          `- code new to the cpu --> copies
  *
  * See code.bpf.h for the includer.
  */
@@ -33,7 +33,7 @@ static inline uint64_t state_of_thread(pt_bpf_python_walk *walk, const pt_bpf_in
                                        uint64_t thread)
 {
     const pt_python_layout *const layout = &interp->python.layout;
-    uint64_t key, ending, state; /* key: Py_tss_t, is it made and the key, an int each */
+    uint64_t key, ending, state; /* key: a Py_tss_t, two ints: whether the key is made, the key */
     if (thread == 0 || !fetch_word(walk, interp->state + layout->key, &key) || (uint32_t)key != 1 ||
         !fetch_word(walk, interp->state + layout->finalizing, &ending) ||
         !read_thread_value(interp, thread, (uint32_t)(key >> 32), &state))

@@ -3,8 +3,8 @@
  * context, and one step.
  *
  *   fs base --table of modules--> ruby_current_ec --> frames --> two words each, behind the pcs
- *                                                        `- code not met yet --> copies of label,
- *                                                           path and the name of the class
+ *                                                       `- code new to the cpu --> copies of label,
+ *                                                          path and the name of the class
  *
  * The table is the ABI's dynamic thread vector as glibc has it: entries of two words, the first of
  * which is the address of a module's variables; the entry before the first has their number.
@@ -111,7 +111,8 @@ static inline bool step_ruby(pt_bpf_cpu *c)
 {
     enum { FRAMES_MAX_OF_RUBY = 4 }; /* of one step */
     pt_bpf_ruby_walk *const walk = &c->ruby;
-    pt_ruby_frame *const frame = &walk->frame; /* in a map, where the verifier forgets the values */
+    pt_ruby_frame *const frame = &walk->frame; /* in a map, whose values the verifier does not
+                                                * follow */
     uint64_t check = 0;
     c->is_code_new = 0;
     pt_interp_step step = PT_INTERP_FRAME_READ;

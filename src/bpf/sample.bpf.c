@@ -53,8 +53,8 @@ struct {
     __typeof__(struct chunk) *values[];
 } pool SECTION(".maps");
 
-/* A map with a place for the program that also reads frames; another program continues as that
- * one. */
+/* A map with a place for the program that also reads frames. If the place is filled, the program
+ * without frames continues as that program (a tail call). */
 #define PLACE_FOR_READER(name)                                                                     \
     struct {                                                                                       \
         MAP_NUMBER(type, BPF_MAP_TYPE_PROG_ARRAY);                                                 \
@@ -118,8 +118,8 @@ __attribute__((noinline)) int pt_bpf_step(uint32_t cpu)
 }
 
 /* Starts a walk of the frames of the process's interpreter. Returns 0 if there are none. thread:
- * its thread pointer. It is a function of its own, because the verifier would follow the loop after
- * it once for each language. */
+ * its thread pointer. It is a separate function because the verifier would otherwise follow the
+ * loop after it once for each language. */
 __attribute__((noinline)) int pt_bpf_begin_frames(uint32_t cpu, uint32_t pid, uint64_t thread)
 {
     pt_bpf_cpu *const c = bpf_map_lookup_elem(&cpus, &cpu);

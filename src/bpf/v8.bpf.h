@@ -4,8 +4,8 @@
  *   a native frame with a frame pointer --note_v8_frame--> the function object below the pointer
  *   such an object --step_v8--> its shared function info: two words, behind the pcs
  *
- * The stack of V8 is the native stack. So the place of a frame's word is the number of its native
- * frame, and nothing has to be joined by counting.
+ * V8's functions run on the native stack. So the place in a frame's second word is the number of
+ * the native frame, and the two chains need not be joined by counting.
  */
 #pragma once
 
@@ -35,7 +35,7 @@ static inline bool begin_v8(pt_bpf_cpu *c, const pt_bpf_interp *interp)
     return c->v8.count > 0;
 }
 
-/* Reads the function whose object the frame has, and meets its code. */
+/* Reads a function object, and notes its code (meet_code). *met: the result. */
 static inline void read_v8_function(pt_bpf_cpu *c, pt_bpf_v8_met *met, uint64_t function)
 {
     pt_bpf_v8_walk *const walk = &c->v8;

@@ -3,7 +3,7 @@
  *
  *   switch away   the thread's stack is walked, and sent if it was not sent before; where a cpu
  *                 switches too often, at each n-th switch, which then counts n times
- *   waking        the time; with wakers, the stack of the thread that wakes it, likewise
+ *   waking        the time is noted; with wakers, the waking thread's stack is walked and sent, too
  *   switch to     the wait is over: its times are added to the sums of its stack and waker, or sent
  *   fork          the child of a recorded process is recorded, too
  *   each thread   that waits when the recording begins: user space walks its stack
@@ -179,8 +179,8 @@ static inline void set_pace(pt_bpf_cpu *c, pt_bpf_wait_settings *settings, uint6
     c->pace_count++;
 }
 
-/* Decides by chance whether the stack of a wait is taken, and sets the wait's weight: the inverse
- * of the chance. A thread whose last stack is old has its next one taken for certain. */
+/* Decides at random whether the stack of a wait is taken, and sets the wait's weight: the inverse
+ * of the probability. A thread whose last stack is old has its next one taken for certain. */
 static inline void weigh_wait(pt_bpf_cpu *c, uint32_t tid, uint64_t now_ns)
 {
     enum { OLD_NS = 1000000 };
@@ -336,7 +336,7 @@ static inline int switch_threads(struct tracepoint_args *context, bool reads_fra
 
 PLACE_FOR_READER(switch_reader);
 
-/* sched_switch: preempt, prev, next */
+/* Called at sched_switch, whose arguments are preempt, prev, next. */
 SECTION("tp_btf/sched_switch") int pt_bpf_switch(struct tracepoint_args *context)
 {
     bpf_tail_call(context, &switch_reader, 0);
@@ -348,7 +348,7 @@ SECTION("tp_btf/sched_switch") int pt_bpf_switch_reader(struct tracepoint_args *
     return switch_threads(context, true);
 }
 
-/* sched_process_fork: parent, child */
+/* Called at sched_process_fork, whose arguments are parent, child. */
 SECTION("tp_btf/sched_process_fork") int pt_bpf_fork(struct tracepoint_args *context)
 {
     const uint32_t zero = 0, pid = (uint32_t)(bpf_get_current_pid_tgid() >> 32);
@@ -391,7 +391,8 @@ static inline bool rests(const struct task_struct *task)
     return state != RUNNING && (state & DEAD) == 0;
 }
 
-/* Sends the thread, unless it has been switched since the recording began. */
+/* Called for each thread that exists when the recording begins. Sends the thread, unless it has
+ * been switched since then. */
 SECTION("iter/task") int pt_bpf_thread(struct bpf_iter__task *context)
 {
     const uint32_t zero = 0;
@@ -478,7 +479,7 @@ static inline int note_waking(struct tracepoint_args *context, bool reads_frames
 
 PLACE_FOR_READER(waking_reader);
 
-/* sched_waking: the woken thread */
+/* Called at sched_waking, whose argument is the woken thread. */
 SECTION("tp_btf/sched_waking") int pt_bpf_waking(struct tracepoint_args *context)
 {
     bpf_tail_call(context, &waking_reader, 0);

@@ -11,12 +11,12 @@
 
 #include "bpf/layout.h"
 
-/* The machine whose stacks are walked: a test in user space walks another's. */
+/* The machine whose stacks are walked; a test in user space sets another. */
 #if !defined(PT_BPF_MACHINE)
 #define PT_BPF_MACHINE PT_MACHINE_HOST
 #endif
 
-/* search_mapping and search_rule of the state of a cpu. */
+/* search_mapping and search_rule (below) for the state of a cpu. */
 int pt_bpf_search_mapping(uint32_t cpu, uint64_t addr);
 int pt_bpf_search_rule(uint32_t cpu, uint64_t addr);
 
@@ -58,7 +58,8 @@ static inline bool register_of(const pt_unwind_state *state, unsigned reg, uint6
     return true;
 }
 
-/* Replaces the registers of the innermost frame. */
+/* Reads the registers that the stack has at addr into c->regs, in place of those of the innermost
+ * frame. NULL: unreadable. */
 static inline const uint64_t *load_regs(pt_bpf_cpu *c, uint64_t addr)
 {
     return read_stack(c->regs, sizeof c->regs, addr) ? (const uint64_t *)(const void *)c : NULL;

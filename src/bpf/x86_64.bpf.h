@@ -7,7 +7,7 @@ struct thread_struct {
     unsigned long fsbase;
 } OF_KERNEL;
 
-/* In task_struct. */
+/* The field of task_struct with the thread pointer. */
 #define THREAD_POINTER thread.fsbase
 
 /* The registers at the end of a kernel stack, and in the program's context (uapi/asm/ptrace.h). */

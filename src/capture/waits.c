@@ -1,6 +1,6 @@
 /* waits.c: the time that threads wait. See capture_int.h.
  *
- *   perf   a sample at each switch away, a record at each switch back: a wait is kept
+ *   perf   a sample at each switch away, a record at each switch back, which ends the wait
  *   bpf    each stack once; sums of waits for each stack, which are read now and then, and the
  *          ends of single waits
  */
