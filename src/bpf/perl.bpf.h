@@ -2,7 +2,7 @@
 /* perl.bpf.h: reads Perl's frames in the kernel: the hooks of interp/perl_walk.h, the thread's
  * interpreter, and one step.
  *
- *   fs base --libc's blocks of values--> interpreter --> contexts --> two words each, behind the pcs
+ *   fs base --libc's blocks of values--> interpreter --> contexts --> two words each, behind pcs
  *                                                         `- code new to the cpu --> copies of
  *                                                            name, package and file
  */
