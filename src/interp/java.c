@@ -23,7 +23,7 @@ bool pt_java_has_code(const pt_java_vm *vm, uint64_t pc)
     return heap_of(vm, pc) != NULL;
 }
 
-/* The address of the blob's header. */
+/* Finds the address of the header of the blob that contains pc. */
 static bool find_blob(const reading *r, uint64_t pc, uint64_t *ret_addr)
 {
     enum { HOPS_MAX = 1 << 12, FREE = 0xff };
@@ -187,8 +187,8 @@ bool pt_java_blob_is(const pt_java_vm *vm, pt_interp_read *read, void *arg,
 
 /* ---- scopes ---- */
 
-/* The description of a place in an nmethod: 16 bytes, of which the first word is the offset in the
- * code, the second the offset of its scope. */
+/* The description of a place in an nmethod: 16 bytes, which begin with two numbers of 32 bits: the
+ * offset in the code, and the offset of the place's scope. */
 enum { PLACE_BYTES = 16 };
 
 /* The first description of a place at or after a pc. */

@@ -35,7 +35,7 @@ enum {
 };
 extern const char *const pt_java_symbols[PT_JAVA_SYMBOLS];
 
-/* The reasons why frames of a machine cannot be read. The user sees the line REASON:
+/* The reasons why frames of a virtual machine cannot be read. The user sees the line REASON:
  * PT_JAVA_MISSING. The first reason has the version as argument; 0: unknown. */
 #define PT_JAVA_UNKNOWN                                                                            \
     "Java %u, whose frames this pitot does not know (it knows HotSpot 11 to 22, and 25, on "       \
@@ -43,7 +43,7 @@ extern const char *const pt_java_symbols[PT_JAVA_SYMBOLS];
 #define PT_JAVA_LIES    "this Java keeps its methods in another way than its tables say"
 #define PT_JAVA_MISSING "names of its methods will be missing"
 
-/* Is that the path of the machine's library: libjvm.so? */
+/* Is it the path of the virtual machine's library, libjvm.so? */
 bool pt_java_is_file(const char *path);
 
 enum { PT_JAVA_HEAPS_MAX = 8 };
@@ -81,7 +81,7 @@ typedef struct {
     bool has_pool_file; /* the index of the file's name is in the pool, else in the class */
 } pt_java_layout;
 
-/* The machine of a process. */
+/* The virtual machine of a process. */
 typedef struct {
     pt_java_layout layout;
     uint32_t major;      /* version */
@@ -200,10 +200,11 @@ typedef struct {
 } pt_java_frame;
 
 typedef struct {
-    uint64_t pc; /* of an nmethod: its place, also if the frame was deoptimized */
-    /* Of a frame of the interpreter: its place; method 0: it is between two methods. Of an
-     * nmethod's innermost frame that begins or ends: the compiled method, since no method that was
-     * inlined runs then; method 0: pt_java_scopes_at has the methods. */
+    uint64_t pc; /* of an nmethod: the place in its code, also if the frame was deoptimized */
+    /* Of a frame of the interpreter: its method and place; method 0: the frame is between two
+     * methods. Of an nmethod's innermost frame that is being made or removed: the compiled method,
+     * since no inlined method runs then. Of other frames of an nmethod: method 0, and
+     * pt_java_scopes_at has the methods. */
     pt_java_scope scope;
 } pt_java_found;
 

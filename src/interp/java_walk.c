@@ -93,11 +93,11 @@ static bool is_there(const instructions *code, size_t at, const char *bytes, siz
 }
 #define IS_THERE(code, at, bytes) is_there(code, at, bytes, sizeof(bytes) - 1)
 
-/* The last byte of an instruction that moves the stack pointer by a number. */
+/* The byte before the number in `add $N, %rsp` and in `sub $N, %rsp`. */
 enum { ADD = 0xc4, SUB = 0xec };
 
-/* The length of such an instruction at a place, with the number `bytes`; 0: another instruction is
- * there. */
+/* The length of the instruction at offset `at`, if it moves the stack pointer by `bytes`; 0: it is
+ * another instruction. move: ADD or SUB. */
 static size_t length_of_move(const instructions *code, size_t at, uint8_t move, uint64_t bytes)
 {
     uint32_t number;

@@ -1,14 +1,15 @@
 /* merge.c: see merge.h. */
 #include "interp/merge.h"
 
-/* An evaluator may begin or end with at most this many frames inside it: it checks a result in
- * functions without frames of their own (_Py_CheckFunctionResult, PyErr_Occurred). */
+/* An evaluator that begins or ends has at most this many native frames inside it: it checks a
+ * result by functions that execute no interpreted frames (_Py_CheckFunctionResult, PyErr_Occurred).
+ */
 enum { LEAF = 3 };
 
 /* Frames of a guard: in all builds, and in some. */
 enum { GUARD = 1, LONG_GUARD = 2 };
 
-/* Is that frame in the evaluator's code? */
+/* Is native frame i in the evaluator's code? */
 static bool is_evaluating(const pt_interp_evaluator *evaluator, const uint64_t *native,
                           uint32_t count, uint32_t i)
 {
@@ -35,7 +36,7 @@ static bool is_guarded(const pt_interp_evaluator *evaluator, const uint64_t *nat
             (is_in_file(evaluator, native[i + 1]) && is_in_file(evaluator, native[i + 2])));
 }
 
-/* Is it the native stack of a fiber? */
+/* Is the native stack that of a fiber? (merge.h) */
 static bool is_of_fiber(const pt_interp_evaluator *evaluator, const uint64_t *native,
                         uint32_t count)
 {
@@ -43,7 +44,7 @@ static bool is_of_fiber(const pt_interp_evaluator *evaluator, const uint64_t *na
            is_in_file(evaluator, native[count - 2]);
 }
 
-/* Does that frame begin a run? */
+/* Does native frame i, an evaluator, begin a run? */
 static bool is_evaluator(const pt_interp_evaluator *evaluator, const uint64_t *native,
                          uint32_t count, uint32_t i, uint32_t guard_most)
 {

@@ -7,19 +7,25 @@
  *   frames         f g*              h*               (* entry)
  *   chain    read  f g  evaluator  qsort  h  evaluator  main
  *
- * An evaluator among the innermost native frames that has no run has just begun, or is about to
- * return: it stays without frames. A run that has no evaluator yet (begins_early) is the innermost.
- * An evaluator that a guard called (has_guards: one native frame lies between it and the evaluator
- * outside) belongs to the run of the latter, whose frames all lie outside the guard in the result.
- * If the counts differ, two frames between evaluators are guards, too, provided that both lie in
- * the interpreter's own file, and that the counts are the same then: some builds call the guard's
- * function by another, but there are calls of another run that have two such frames as well.
+ * The chains do not always have one evaluator for each run:
+ *
+ * - An evaluator among the innermost native frames may have no run: it has just begun, or is about
+ *   to return. It stays in the chain without frames.
+ * - The innermost run may have no evaluator yet (begins_early).
+ * - A guard (has_guards) is a native frame that calls the evaluator again for the run of the
+ *   evaluator outside the guard. All frames of this run are outside the guard in the result.
+ * - In some builds a guard has two native frames, both in the interpreter's own file. Two such
+ *   frames can also lie between evaluators of different runs. So two frames are a guard only if the
+ *   counts differ otherwise, and are equal then.
+ * - The interpreter's chain may be cut: it has too many frames, or memory is unreadable. It lacks
+ *   the outermost runs then, so runs are matched from the innermost outwards.
+ * - A fiber (has_fibers) has a native stack of its own, but the interpreter's chain goes on to the
+ *   frames of those who resumed the fiber. So these runs are matched from the innermost outwards,
+ *   too. The two outermost frames of this stack lie in the interpreter's own file, as those of no
+ *   thread do.
+ *
  * If the counts differ in another way, the result has all frames of both chains, and is uncertain.
- * Frames that are not read to their end (there are too many, or memory is unreadable) match from
- * the innermost outwards, since the outermost runs are those that are missing. So do the frames on
- * the native stack of a fiber (has_fibers), which the runs of those who resumed the fiber follow:
- * this stack begins with two frames in the interpreter's own file, as no thread's does. Pure
- * functions: no memory but the caller's.
+ * Pure functions: no memory but the caller's.
  */
 #pragma once
 
@@ -44,7 +50,8 @@ typedef struct {
                       * one or two functions, for the rest of the same run */
 } pt_interp_evaluator;
 
-/* The address of a frame's instruction: that of a return address lies inside the call before it. */
+/* An address inside the instruction that a frame executes: for a return address, inside the call
+ * before it. */
 static inline uint64_t pt_interp_place(uint64_t pc, bool is_innermost)
 {
     return pc - (!is_innermost && pc > 0);

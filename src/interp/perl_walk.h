@@ -20,7 +20,8 @@ enum {
     PHASE_RUN = 4,
 
     /* of a stack */
-    STACK_CONTEXTS = 8, /* the array, the next stack outside, a word, the innermost index */
+    STACK_CONTEXTS = 8, /* four words: the array, the next stack outside, any, the innermost
+                         * index */
     STACK_WORDS = 4,
     INDEX_MAX = 1 << 24,
 
@@ -35,7 +36,7 @@ enum {
     TYPE_SUB = 9,
     TYPE_FORMAT = 10,
     TYPE_EVAL = 11,
-    IS_TRY = 0xc0, /* of an eval: of a block, which is code of the frame outside */
+    IS_TRY = 0xc0, /* of an eval: it has a block, whose code belongs to the frame outside */
 
     /* of an operation */
     OPERATION_TYPE = 0x20,
@@ -45,7 +46,7 @@ enum {
 
     /* of a value */
     VALUE_BODY = 0,
-    VALUE_FLAGS = 8, /* the word that ends in them */
+    VALUE_FLAGS = 8, /* the word whose upper half has them */
     VALUE_TYPE_SHIFT = 32,
     VALUE_TYPE_MASK = 0xff,
     VALUE_GLOB = 9,
@@ -58,13 +59,14 @@ enum {
 
     SUB_PACKAGE = 0x20, /* package, first operation, glob or name */
     SUB_WORDS = 4,
-    SUB_FLAGS = 0x58, /* the word that ends in them */
+    SUB_FLAGS = 0x58, /* the word whose upper half has them */
     SUB_IS_NAMED = 0x8000,
     SUB_IS_C = 8,
     GLOB_NAME = 0x20,   /* and the package behind it */
-    NAMES_COUNT = 0x1c, /* from the names of a package: more than one, or none */
+    NAMES_COUNT = 0x1c, /* from the names of a package, 32 bits: not 0 if names is an array of
+                         * names */
 
-    TEXT_LENGTH = 0, /* the word that ends in it */
+    TEXT_LENGTH = 0, /* the word whose upper half has it */
     TEXT_BYTES = 8,
     TEXT_MAX = 1 << 16,
 };

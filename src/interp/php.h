@@ -86,7 +86,8 @@ typedef struct {
     uint64_t next; /* address of the next frame to read; 0: none */
     uint32_t left; /* frames that may still be read */
     uint32_t delegate_count;
-    uint64_t delegates[PT_PHP_DELEGATES_MAX]; /* frames of generators; the last is the next */
+    uint64_t delegates[PT_PHP_DELEGATES_MAX]; /* collected frames of generators; the last is given
+                                               * next */
     uint64_t generator, parent; /* the generator whose frame is collected next, and its parent */
 } pt_php_walk;
 
@@ -129,8 +130,8 @@ static inline bool pt_php_has_instruction(const pt_php_function *f, uint64_t ins
            (instruction - f->first) / BYTES < f->count && (instruction - f->first) % BYTES == 0;
 }
 
-/* The line of a frame; 0: the function has no lines. globals: of executor_globals, which hold the
- * instruction while an exception is being handled. */
+/* The line of a frame; 0: the function has no lines. globals: address of executor_globals, which
+ * have the instruction while an exception is being handled. */
 int32_t pt_php_line(const pt_php_layout *layout, pt_interp_read *read, void *arg, uint64_t globals,
                     const pt_php_function *f, uint64_t instruction);
 

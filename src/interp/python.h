@@ -38,7 +38,7 @@ typedef struct pt_python_layout {
     uint16_t frame_back, frame_code, frame_place, frame_boundary;
     uint16_t code_first_line, code_file, code_name, code_qualname, code_lines, code_instructions;
     uint16_t code_traceable; /* the first instruction that is shown to users; 0: all are */
-    /* The characters of an ASCII str and of any other compact str. */
+    /* Where the characters of an ASCII str begin, and those of any other compact str. */
     uint16_t text_ascii, text_compact;
 } pt_python_layout;
 
@@ -84,7 +84,7 @@ typedef enum {
     PT_PYTHON_REFUSALS,
 } pt_python_refusal;
 
-/* The end of the line for the user that gives the reason. */
+/* The user sees the line REASON: PT_PYTHON_MISSING. */
 #define PT_PYTHON_MISSING "its own frames will be missing"
 #define PT_PYTHON_LIE                                                                              \
     "this Python keeps its frames in another way than the builds of its version that pitot knows"

@@ -137,8 +137,8 @@ static inline uint64_t first_bytes(uint64_t word, uint64_t bytes)
     return bytes < 8 ? word & ((UINT64_C(1) << (bytes * 8)) - 1) : word;
 }
 
-/* Reads the beginning of an object, of which small ones may lie at the end of readable memory.
- * Returns the number of bytes that were read; 0: unreadable. */
+/* Reads the beginning of an object: PYTHON_HEAD_BYTES, or less of a small object at the end of
+ * readable memory. Returns the number of bytes that were read; 0: unreadable. */
 static inline uint32_t fetch_object(python_walking *walk, uint64_t addr)
 {
     enum { LEAST = 48 };
@@ -154,7 +154,7 @@ static inline uint64_t start_of_text(const python_walking *walk)
     return is_ascii ? layout_of(walk)->text_ascii : layout_of(walk)->text_compact;
 }
 
-/* The number of bytes of its characters, each of which has 1, 2 or 4. */
+/* The number of bytes of this str's characters, each of which has 1, 2 or 4. */
 static inline uint64_t bytes_of_text(const python_walking *walk)
 {
     const uint64_t length = word_at(walk->bytes, PYTHON_LENGTH);

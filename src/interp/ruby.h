@@ -45,8 +45,8 @@ bool pt_ruby_is_file(const char *path);
 /* Offsets in bytes of fields, by version. */
 typedef struct {
     unsigned major, minor;
-    /* In the context: its thread; 0: each thread has a context of its own. In the thread: libc's
-     * number for it, which is its thread pointer. */
+    /* context_thread: in the context, its thread; 0: each thread has a context of its own.
+     * thread_number: in the thread, its pthread_t, which is its thread pointer. */
     uint16_t context_thread, thread_number;
     uint16_t frame_bytes;
     uint16_t body_location, body_insns, body_local; /* in the body of an iseq */

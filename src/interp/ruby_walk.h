@@ -11,8 +11,8 @@
  *   ruby_memory_of       the ruby_memory of a walk
  *   ruby_layout_of       the layout of a walk
  *   find_ruby_variable   search_ruby_variable, or a function that calls it
- *   ruby_depth_max       environments that a block is searched for its method
- *   ruby_entries_max     variables of a class that are searched
+ *   ruby_depth_max       how many environments are searched for the method of a block
+ *   ruby_entries_max     how many variables of a class are searched
  */
 #pragma once
 
@@ -27,7 +27,7 @@ enum {
     RUBY_FRAME_ENV = 0x20,
     RUBY_FRAME_WORDS = 5, /* that are read of a frame */
 
-    /* Words below the environment pointer, and at it */
+    /* The words that end at the environment pointer, by number */
     ENV_METHOD = 0,
     ENV_OUTER = 1,
     ENV_FLAGS = 2,
@@ -72,7 +72,8 @@ enum {
     INTERNAL_METHOD = 6,
     METHOD_OWNER = 0x20,
 
-    TABLE_START = 0x20, /* number of the first entry, of the one behind the last, entries */
+    TABLE_START = 0x20, /* three words: number of the first entry, number behind the last entry,
+                         * address of the entries */
 };
 
 static inline bool fetch_ruby_word(ruby_memory *memory, uint64_t addr, uint64_t *ret)
@@ -229,10 +230,11 @@ static inline uint32_t count_ruby_bits(uint64_t word)
     return (uint32_t)(word * ones >> 56);
 }
 
-/* The number of entries of the line table that begin at or before the instruction. For the first 54
- * words the table has that number itself, in seven bits each, nine to a word. For the others it has
- * for each 512 words: the number before them, the numbers before each 64 of them in nine bits each,
- * and a bit for each word where an entry begins. 0: unreadable. */
+/* The number of entries of the line table that begin at or before the instruction at `position`,
+ * counted in words of code. For each of the first 54 positions `table` has this number in seven
+ * bits, nine of them in a word. After these it has a block for each 512 positions: the number of
+ * entries before the block, the numbers from there to each part of 64 positions in nine bits each,
+ * and a bit for each position at which an entry begins. Returns 0 if it is unreadable. */
 static inline uint32_t rank_ruby_word(ruby_memory *memory, uint64_t table, uint32_t position)
 {
     enum { IMMEDIATE = 54, IN_WORD = 9, RANK_BITS = 7, BLOCK = 512, PART = 64, PART_BITS = 9 };
@@ -315,7 +317,7 @@ static inline uint64_t ruby_class_ext(const pt_ruby_layout *layout, ruby_memory 
     return fetch_ruby_word(memory, class + layout->class_ext, &ext) ? ext : 0;
 }
 
-/* Has the string that text of at most 6 bytes, followed by a zero? */
+/* Is the string's text that in `word`, at most 6 bytes, followed by a zero? */
 static inline bool is_ruby_word(const pt_ruby_layout *layout, ruby_memory *memory, uint64_t string,
                                 uint64_t word)
 {

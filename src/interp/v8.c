@@ -236,7 +236,7 @@ static void look_into_scope(const memory *m, uint64_t scope, pt_v8_function *f)
             continue;
         }
         if (!type_of(m, &object, &type)) return;
-        if (!is_string(l, type) && type != l->type_oddball) return; /* an oddball: no name */
+        if (!is_string(l, type) && type != l->type_oddball) return; /* undefined: no name */
         if (f->text == 0 && is_string(l, type) && has_characters(m, object)) f->text = object;
     }
 }

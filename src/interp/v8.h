@@ -53,7 +53,7 @@ extern const size_t pt_v8_symbol_count;
 /* A symbol that only programs with V8 and such symbols have. */
 #define PT_V8_MARK "v8dbg_class_Script__name__Object"
 
-/* A symbol of node, or a part of it, beside V8's. */
+/* A symbol of node, or the beginning of one, that is not V8's. */
 #define PT_V8_NODE "_ZN4node5Start"
 
 /* The lines for the user: REASON: MISSING. */
@@ -186,7 +186,7 @@ bool pt_v8_count_lines(const pt_v8_source *source, pt_interp_read *read, void *a
 int32_t pt_v8_first_line(const pt_v8_layout *layout, pt_interp_read *read, void *arg,
                          uint64_t script);
 
-/* The number of lines in a source before one of its parts, counted for a function behind it. */
+/* The number of lines in a script's source before one of its parts (v8_lines.c). */
 typedef struct {
     uint64_t key; /* script's id, source's length and part; 0 = empty */
     uint32_t lines;
