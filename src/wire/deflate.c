@@ -46,8 +46,8 @@ static void put_symbol(bits *b, uint32_t symbol)
 }
 
 /* The code of a length or distance and its extra bits. value: the length minus 3, or the distance
- * minus 1. Codes come in groups of `per` with the same number of extra bits; the first two groups
- * have none. */
+ * minus 1. Codes come in groups of 2^per_log2 with the same number of extra bits; the first two
+ * groups have none. */
 typedef struct {
     uint32_t code, extra, extra_bits;
 } coded;

@@ -19,8 +19,9 @@ enum {
     PT_DEFLATE_HASHES = 4096,
 };
 
-/* Where each three-byte string occurred: the last place of each hash, and for each place the one
- * before it of the same hash. Places count from 1. The caller need not clear it. */
+/* The places of three-byte strings in a block: the last place of each hash, and for each place the
+ * previous place with the same hash; 0: there is none. Places count from 1. The caller need not
+ * clear the struct. */
 typedef struct {
     uint16_t last[PT_DEFLATE_HASHES], before[PT_DEFLATE_IN_MAX];
 } pt_deflate_places;

@@ -56,11 +56,13 @@ void pt_gperf_mapping_line(pt_wire_buf *buf, const pt_gperf_mapping *mapping);
 void pt_gperf_build_id_line(pt_wire_buf *buf, const pt_gperf_mapping *mapping,
                             const uint8_t *build_id, size_t build_id_bytes);
 
-/* Lines of pitot's own with the reason why stacks ended, for all records that share one reason:
+/* Writes the lines that give the reason why stacks ended; such lines are pitot's own. A line has
+ * one reason and the numbers of the records that share it. Records are counted from 1:
  *
- *   "# pitot stack_end no rule: 3 17-20\n"        records count from 1
+ *   "# pitot stack_end no rule: 3 17-20\n"
  *
- * Set the name, zero the rest. Call take for each record in ascending order, then done once. */
+ * For each reason: set the name, zero the other fields. Call pt_gperf_ends_take for each record
+ * with this reason, in ascending order, then pt_gperf_ends_done once. */
 typedef struct {
     const char *name;     /* the reason, terminated, borrowed */
     uint64_t first, last; /* the pending run of records; 0: none */
@@ -69,8 +71,9 @@ typedef struct {
 
 #define PT_GPERF_END_LINE "# pitot stack_end "
 
-/* record: the number of a record whose stack ended for this reason. It joins the pending run, or
- * the pending run is put and another begins. done puts the pending run and ends the line. */
+/* record: the number of a record whose stack ended for this reason. Either it continues the pending
+ * run, or the pending run is written and a new run begins. pt_gperf_ends_done writes the pending
+ * run and ends the line. */
 void pt_gperf_ends_take(pt_wire_buf *buf, pt_gperf_ends *ends, uint64_t record);
 void pt_gperf_ends_done(pt_wire_buf *buf, pt_gperf_ends *ends);
 

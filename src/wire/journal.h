@@ -12,9 +12,9 @@
  * and place in 32-bit and 64-bit processes. Nothing moves once it is written. The fields that
  * make data valid are written after the data:
  *
- *   header   magic             after everything else that is there when the file is new
- *   area     its own header    magic, kind, size_bytes and used_bytes after the records; a record
- *                              never crosses used_bytes, and the file may end there
+ *   of the file   magic                      written last when the file is new
+ *   of an area    magic, kind, size_bytes,   written after the area's records; no record crosses
+ *                 used_bytes                 used_bytes, and the file may end there
  *
  * So the file is a complete profile whenever the process is killed. It lacks only samples that
  * were not copied yet: those of the last PT_JOURNAL_INTERVAL_MS at most (the first copies follow
@@ -100,14 +100,15 @@ typedef struct {
     pt_journal_span passing_code; /* a part of own_code: functions that call the host's code */
     pt_journal_span main_start;   /* libc's code around the call of main */
     pt_journal_span thread_start; /* libc's code around the call of a thread's start routine */
-    pt_journal_span own_start;    /* the library's thread function, which lies between those two */
+    pt_journal_span own_start;    /* the library's thread function, which libc calls, and which
+                                     calls the host's start routine */
     /* A part of own_code: functions that allow signals again after a call of the host's that ran
      * with all signals blocked (fork). The ticks of that call arrive there. */
     pt_journal_span unblocking_code;
 } pt_journal_spans;
 
-/* Removes the library's functions that call the host's code from a stack, leaf first. False: the
- * sample is of the library's own work. */
+/* Removes the library's functions that call the host's code from a stack of *depth pcs, leaf first.
+ * False: the sample is of the library's own work. */
 static inline bool pt_journal_leave_out_own(const pt_journal_spans *spans, uint64_t *pcs,
                                             uint32_t *depth)
 {
@@ -116,7 +117,7 @@ static inline bool pt_journal_leave_out_own(const pt_journal_spans *spans, uint6
         if (!pt_journal_is_within(spans->own_code, pcs[i]))
             pcs[kept++] = pcs[i];
         else if (pt_journal_is_within(spans->unblocking_code, pcs[i]))
-            i++; /* with its caller, which is libc's loop over handlers of fork */
+            i++; /* removes the caller, too, which is libc's loop over handlers of fork */
         else if (i == 0 || (!pt_journal_is_within(spans->passing_code, pcs[i]) &&
                             !pt_journal_is_within(spans->own_start, pcs[i])))
             return false;
@@ -140,13 +141,13 @@ typedef struct {
     uint32_t word_bytes;   /* of the process: 4 or 8 */
     uint32_t machine;      /* e_machine of its ELF */
     uint32_t pid, ppid;
-    uint32_t sequence;  /* number of the image of that pid: counts exec */
+    uint32_t sequence;  /* number of the journal among those of the pid; grows at exec */
     uint32_t engine;    /* PT_JOURNAL_ENGINE_X */
     uint32_t end;       /* PT_JOURNAL_RUNNING ... */
     uint32_t asked_hz;  /* requested samples per CPU second */
     uint32_t tick_hz;   /* rate at which the kernel checks CPU-clock timers; 0: the rate does not
                            depend on it */
-    uint64_t period_ns; /* CPU time that one unit of weight means, as the timer has it */
+    uint64_t period_ns; /* CPU time that one unit of weight stands for: the timer's period */
     uint64_t start_realtime_ns, start_monotonic_ns;
     uint64_t last_monotonic_ns; /* when the figures below were last updated */
     uint64_t cpu_before_ns;     /* CPU time of the process before sampling began; in a recording,
@@ -156,8 +157,8 @@ typedef struct {
     uint64_t fold_dropped;      /* weight lost because the stacks area could not grow */
     uint64_t threads_seen;      /* threads that had a timer */
     uint64_t threads_unsampled; /* threads for which no timer could be made */
-    uint64_t ticks;             /* handler runs */
-    uint64_t weight;            /* sum of the weights of their samples, in periods */
+    uint64_t ticks;             /* ticks that took a sample, found no room or were filtered */
+    uint64_t weight;            /* sum of the weights of the samples, in periods */
     uint64_t ring_dropped;      /* weight of ticks lost because the ring was full */
     uint64_t filtered;          /* weight of ticks that the program's filter rejected */
     uint32_t exe_bytes, command_bytes;
@@ -245,7 +246,8 @@ enum { PT_JOURNAL_NATIVE = 0, PT_JOURNAL_MERGED, PT_JOURNAL_MERGED_UNCERTAIN };
 typedef struct {
     uint64_t count; /* sum of weights; the only field that changes */
     uint32_t depth; /* >= 1 */
-    uint16_t epoch; /* low bits of an epoch with the same mappings as when the stack was sampled */
+    uint16_t epoch; /* low bits of an epoch in which the stack's addresses had the same mappings as
+                       when it was sampled */
     uint8_t end;    /* PT_JOURNAL_END_X */
     uint8_t merged; /* PT_JOURNAL_NATIVE ... */
 } pt_journal_stack;
@@ -260,17 +262,17 @@ typedef struct {
     uint32_t is_cut; /* 1: the stack continues beyond the copied words */
 } pt_journal_copy;
 
-#define PT_JOURNAL_BRIEF "brief" /* the file's name in the recording's folder */
+#define PT_JOURNAL_BRIEF "brief" /* the file of pt_journal_brief records, in a recording's folder */
 
-/* A file beside it, also made by the recorder: a line with the name of each program that the
- * library could not enter. */
+/* A file in the same folder, also made by the recorder: a line with the name of each program that
+ * the library could not enter. */
 #define PT_JOURNAL_NOT_ENTERED "not-entered"
 
 /* A file of journals of processes that ended after a sample or two. The recorder makes it, and each
- * process appends its journal in one write: this head; the fields of pt_journal_header before exe
- * and after command; the used bytes of exe and command; each area with its used bytes; zeros up to
- * a multiple of 8. If two have the same pid and start, exec had failed, and the later one includes
- * the earlier. */
+ * process appends its journal in one write: a pt_journal_short; the fields of pt_journal_header
+ * before exe and after command; the used bytes of exe and command; each area with its used bytes;
+ * zeros up to a multiple of 8. If two journals have the same pid and start, exec had failed after
+ * the first, and the later journal includes the earlier. */
 #define PT_JOURNAL_SHORT "short.journal"
 /* The unwind tables that the recorder offers: a link whose text is a pattern for their paths. The
  * last PT_JOURNAL_TABLE_KEY in it stands for a key of the image's file, made from its build id in
@@ -292,8 +294,9 @@ typedef struct {
 
 #define PT_JOURNAL_BRIEF_MAGIC 0x62544a50u /* "PJTb" as little-endian bytes */
 
-/* A process that ended before its first sample; fields as in its header. Complete records may
- * follow one that was cut short: a reader finds each by its magic. */
+/* The record of a process that ended before its first sample; the fields are those of
+ * pt_journal_header. Complete records may follow a record that was cut short: a reader finds each
+ * by its magic. */
 typedef struct {
     uint32_t magic; /* PT_JOURNAL_BRIEF_MAGIC */
     uint32_t pid, end, reserved;
