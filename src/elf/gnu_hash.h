@@ -16,8 +16,9 @@ typedef struct {
 } pt_gnu_hash_reader;
 
 /* The number of the symbol of that name, which is never 0; 0: there is none. table: address of
- * .gnu.hash, as read understands it; in the host's byte order. A bucket leads to a chain of hashes,
- * whose last has bit 0. Inline, so that the compiler can inline the reader, too. */
+ * .gnu.hash, in the form that read takes; in the host's byte order. A bucket leads to a chain of
+ * hashes; bit 0 is set in the last hash of a chain. Inline, so that the compiler can inline the
+ * reader, too. */
 static inline uint32_t pt_gnu_hash_find(uint64_t table, const pt_gnu_hash_reader *reader,
                                         const char *name)
 {

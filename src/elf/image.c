@@ -1,5 +1,5 @@
-/* image.c: see image.h. Every access to the image goes through `in_bounds` or `read_*`; their
- * offsets have been checked against the table they belong to. */
+/* image.c: see image.h. Each offset is checked by `in_bounds`, or against the size of the table
+ * that it belongs to, before `read_*` reads there. */
 #include "elf/image.h"
 
 #include <elf.h>
@@ -158,7 +158,7 @@ bool pt_elf_segment_at(const pt_elf *elf, uint32_t i, pt_elf_segment *ret_segmen
 
 /* ---- sections ---- */
 
-/* Reads all fields except the name. */
+/* Reads all fields except the name, of which it returns the offset in the string table. */
 static void read_section(const pt_elf *elf, uint32_t i, pt_elf_section *ret_section,
                          uint32_t *ret_name_off)
 {
@@ -360,7 +360,7 @@ bool pt_elf_symbol_at(const pt_elf_symbols *symbols, uint32_t i, pt_elf_symbol *
     return true;
 }
 
-/* addr: an offset in the file. */
+/* A callback of pt_gnu_hash_find. addr: an offset in the file. */
 static bool read_hash(const void *arg, uint64_t addr, void *to, size_t size)
 {
     const pt_elf *const elf = ((const pt_elf_symbols *)arg)->elf;
@@ -426,7 +426,8 @@ static const char *definition_name(const pt_elf_versions *v, uint64_t at)
     return is_whole ? v->strings + name : NULL;
 }
 
-/* The 32 and the 64 bit form of these records are equal. */
+/* The name of version number `wanted`, among the definitions. NULL: it has none, or it is that of
+ * the file itself. The 32 and the 64 bit form of these records are equal. */
 static const char *version_name(const pt_elf_versions *v, uint32_t wanted)
 {
     const bool is_big = v->elf->is_big_endian;

@@ -133,7 +133,7 @@ typedef struct pt_elf_relocation {
 
 /* A walk over the relocations of an image; the zero value stands before the first. */
 typedef struct pt_elf_relocations {
-    uint32_t section;  /* the next one */
+    uint32_t section;  /* the number of the next section */
     uint32_t count;    /* of relocations so far */
     const uint8_t *at; /* within the present section; NULL: there is none */
     uint64_t left_bytes;
