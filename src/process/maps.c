@@ -20,7 +20,7 @@ static unsigned digit_of(char c)
     return low >= 'a' && low <= 'f' ? (unsigned)(low - 'a') + 10 : 99;
 }
 
-/* At most 16 hex digits, or 20 decimal ones. */
+/* Reads a number of at most 16 hex digits or 20 decimal digits. */
 static bool take_number(cursor *c, unsigned base, uint64_t *ret_value)
 {
     const ptrdiff_t most = base == 16 ? 16 : 20;

@@ -20,8 +20,9 @@ typedef struct pt_maps_line {
     size_t path_bytes;
 } pt_maps_line;
 
-/* Parses "START-LIMIT" in hex, with or without 0x; short lists of mappings begin with it as
- * well. Returns the bytes that it takes; 0 if the text does not begin so, or the range is empty. */
+/* Parses "START-LIMIT" in hex, with or without 0x, at the beginning of the text; lines of shorter
+ * lists of mappings begin with it, too. Returns the number of bytes that it takes; 0 if the text
+ * does not begin with it, or the range is empty. */
 size_t pt_maps_range(const char *text, size_t bytes, uint64_t *ret_start, uint64_t *ret_limit);
 
 /* Parses a line, given without its newline; it need not be terminated. Columns may be separated

@@ -28,8 +28,8 @@ typedef enum pt_mapped_kind {
     PT_MAPPED_ANONYMOUS,
     PT_MAPPED_HEAP,
     PT_MAPPED_SHARED,
-    PT_MAPPED_JITDUMP, /* a dump of compiled code. Tools map it to show perf its path; the code runs
-                          elsewhere */
+    PT_MAPPED_JITDUMP, /* a dump of compiled code. The compiler maps it only to show perf its path;
+                          the code runs elsewhere */
     PT_MAPPED_DEVICE,
     PT_MAPPED_KERNEL,
     PT_MAPPED_OTHER,
@@ -40,7 +40,7 @@ typedef struct pt_mapped_language {
     const char *name;
     const char *mapping; /* of its frames, which have neither memory nor addresses */
     bool is_counted;     /* its frames are joined with native ones by counting (interp/merge.h) */
-    bool has_lines;      /* the place that a journal has of its frames is the line, 0: unknown */
+    bool has_lines;      /* the place in a frame's word of a journal is the line (0: unknown) */
 } pt_mapped_language;
 
 #define PT_MAPPED_PYTHON     "[python]"
