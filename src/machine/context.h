@@ -69,7 +69,7 @@ static inline void pt_machine_context_regs(const ucontext_t *context, uint64_t *
     ret_regs[32] = 0;
 }
 
-/* No register of aarch64 shows it. */
+/* Always false: no register of aarch64 shows whether the thread was in a system call. */
 static inline bool pt_machine_context_is_in_call(const ucontext_t *context)
 {
     (void)context;
