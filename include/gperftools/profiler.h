@@ -13,18 +13,19 @@
  *                         of a parallel job (PMIx, Slurm, Hydra) FILE.rank-N or FILE.slurmid-N
  *   CPUPROFILE_FREQUENCY  samples a second of CPU time, a whole number, 100 unless set; above
  *                         4000 it is 4000
- *   CPUPROFILESIGNAL      with CPUPROFILE, a signal's number: nothing is profiled until it comes;
- *                         it starts FILE.0, the next one ends it, the next starts FILE.1, ...
+ *   CPUPROFILESIGNAL      with CPUPROFILE, a signal's number: the first such signal starts FILE.0,
+ *                         the second ends it, the third starts FILE.1, ...
  *   PITOT_RECORD_DIR      set by `pitot record`: an absolute directory in which each process leaves
- *                         a journal, PID.N.journal, and nothing else; CPUPROFILE is not looked at
- *   PITOT_RECORD_HZ       the rate of that
+ *                         a journal, PID.N.journal, and nothing else; CPUPROFILE is ignored then
+ *   PITOT_RECORD_HZ       set by `pitot record`: the rate, in samples a second of CPU time
  *
  * All are ignored in programs with more rights than their caller (setuid, setgid, capabilities),
  * and in those that forbid it: see pitot_default_options below.
  *
  * All threads are profiled, from their start to their end, without being registered. While a
  * profile is taken the profiler handles the signal SIGPROF: a program that resets it to its default
- * does not notice, and a handler that it installs gets every SIGPROF that is no tick of ours.
+ * does not notice, and a handler that it installs gets every SIGPROF that is no tick of the
+ * profiler.
  *
  * The functions are those of gperftools, with the same meaning, so that programs built against one
  * library run with the other. All are safe to call from any thread.
@@ -40,8 +41,8 @@ extern "C" {
 
 /* Zero it with memset, then set what you need. */
 struct ProfilerOptions {
-    /* Asked at each tick, inside the signal handler, so it must be async-signal-safe; the sample is
-     * taken if it returns nonzero. NULL takes all. */
+    /* Called at each tick, inside the signal handler, so it must be async-signal-safe; the sample
+     * is taken if it returns nonzero. NULL: all samples are taken. */
     int (*filter_in_thread)(void *arg);
     void *filter_in_thread_arg;
 };
@@ -51,7 +52,7 @@ struct ProfilerOptions {
  * the file cannot be written, or the program handles SIGPROF itself. */
 int ProfilerStart(const char *fname);
 
-/* The same; options may be NULL. */
+/* Like ProfilerStart, with options, which may be NULL. */
 int ProfilerStartWithOptions(const char *fname, const struct ProfilerOptions *options);
 
 /* Ends the profile and writes the file. Does nothing when none runs. */
@@ -75,17 +76,18 @@ struct ProfilerState {
 void ProfilerGetCurrentState(struct ProfilerState *state);
 
 /* The stack at uc, the third argument of a signal handler, or here if uc is NULL: addresses from
- * the innermost frame outwards, without the first skip_count. Returns how many of max_depth. May be
- * called in a signal handler. */
+ * the innermost frame outwards, without the first skip_count. result has room for max_depth
+ * addresses. Returns the number of addresses. May be called in a signal handler. */
 int ProfilerGetStackTrace(void **result, int max_depth, int skip_count, const void *uc);
 
 /* Do nothing; all threads are profiled. */
 void ProfilerEnable(void);
 void ProfilerDisable(void);
 
-/* Not a function of the library: a program may define it, to say what it lets the environment do.
- * Called once, before main. Returns words separated by spaces or colons; "environment=off" makes
- * the library look at no environment variable, so that it does only what it is called for. */
+/* Not a function of the library: a program may define it, to limit the effect of environment
+ * variables. The library calls it once, before main. It returns words separated by spaces or
+ * colons. With the word "environment=off" the library reads no environment variable, and does
+ * nothing unless the program calls it. */
 const char *pitot_default_options(void);
 
 #ifdef __cplusplus
