@@ -1,7 +1,7 @@
-/* bounds.c: bounds the inlined frames and names of all samples together. A stack, a location and a
- * name are short in a file, but their products are not: a file of a kilobyte can describe a hundred
- * thousand inlined functions, or repeat a name of a megabyte ten thousand times. Real profiles are
- * far below these bounds. */
+/* bounds.c: bounds the inlined frames and names of all samples together. A file states a stack, a
+ * location and a name once, but a report shows them for each use: a file of a kilobyte can describe
+ * a hundred thousand inlined functions, or use a name of a megabyte ten thousand times. Real
+ * profiles are far below these bounds. */
 #include "model/builder.h"
 
 #include <inttypes.h>
@@ -42,7 +42,7 @@ static uint64_t frames_of_samples(const pt_builder *b)
     return frames;
 }
 
-/* A size, and the number of its uses. */
+/* The size of a name, or the number of lines of a location, and how often the samples use it. */
 typedef struct {
     uint64_t size, uses;
 } used;
@@ -60,8 +60,8 @@ static uint64_t sum_with_most(const used *all, size_t count, uint64_t most)
     return sum;
 }
 
-/* The largest limit of sizes, from least to most, that keeps the sum within sum_max; least if none
- * does. */
+/* The largest limit of sizes, between least and most, with which the sum of size times uses is at
+ * most sum_max; `least` if there is no such limit. */
 static uint64_t size_that_fits(const used *all, size_t count, uint64_t least, uint64_t most,
                                uint64_t sum_max)
 {
@@ -179,8 +179,8 @@ static used *use_names(const pt_builder *b)
     return names;
 }
 
-/* Upper bound of the names that the samples use: three for each line and one for its mapping; three
- * for each label; the command. */
+/* Upper bound of the number of names that the samples use: for each frame three for each of its
+ * lines and one for the mapping; for each sample three for each label and one for the command. */
 static double name_uses_max(const pt_builder *b)
 {
     uint64_t labels = 0;

@@ -17,8 +17,8 @@
 #define RESERVE(table, field, need)                                                                \
     ((table).field = pt_grow((table).field, &(table).field##_cap, (need), sizeof *(table).field))
 
-/* A large column of frames is populated several pages at a time, instead of with a page fault each.
- */
+/* In a large column of frames, pages are populated FRAMES_AHEAD frames in advance by one system
+ * call (pt_fault_in), instead of by a page fault for each page. */
 #define FRAMES_LARGE ((size_t)1 << 20)
 #define FRAMES_AHEAD ((size_t)1 << 16)
 
@@ -84,7 +84,7 @@ void pt_builder_free(pt_builder *builder)
     free(builder);
 }
 
-/* Expected numbers above these are ignored; columns then grow as rows come. */
+/* Larger expected numbers are reduced to these; the columns then grow as rows come. */
 #define RESERVE_SAMPLES_MAX ((size_t)16 << 20)
 #define RESERVE_FRAMES_MAX  ((size_t)512 << 20)
 
@@ -363,10 +363,12 @@ void pt_builder_set_code_offset(pt_builder *b, pt_location_id location, uint64_t
 
 /* ---- Stacks and label sets: spans that are interned whole ---- */
 
-/* Limit of frames. Formats that record calls and returns describe a deep stack in a few bytes, and
- * again with each frame more, so the frames may be larger than the file by any factor. */
+/* Limit of the frames of all stacks. In formats that record calls and returns, each call of a few
+ * bytes gives a new stack with all frames that are open, so the frames may be larger than the file
+ * by any factor. */
 #define FRAMES_MAX ((uint64_t)512 << 20)
-/* Limit of labels. A label that a file states once may be in the set of each sample. */
+/* Limit of the labels of all label sets. A label that a file states once may be in the set of each
+ * sample. */
 #define LABELS_MAX ((uint64_t)64 << 20)
 
 static bool room_for_rows(pt_builder *b, uint64_t rows, uint64_t most, const char *rows_name)
@@ -428,10 +430,10 @@ pt_stack_id pt_builder_stack_commit(pt_builder *b, size_t depth, pt_stack_end en
     return pt_builder_stack_commit_hashed(b, depth, end, stack_hash(frames, depth, end));
 }
 
-/* The index gets room for all expected stacks at once if most samples have distinct stacks;
- * otherwise it grows, since unused room costs time, too. The decision is made when the number of
- * stacks reaches this fraction of the expected samples: earlier, even few distinct stacks are all
- * new. */
+/* If at least half of the samples so far have a stack of their own, the index of stacks gets room
+ * for as many stacks as samples are expected; otherwise it grows as stacks come, since unused room
+ * costs time, too. The decision is made when the number of stacks reaches 1/STACKS_TRIAL of the
+ * expected samples: earlier, most stacks are new in any profile. */
 #define STACKS_TRIAL 16
 
 static __attribute__((cold, noinline)) void reserve_expected_stacks(pt_builder *b)
@@ -441,7 +443,8 @@ static __attribute__((cold, noinline)) void reserve_expected_stacks(pt_builder *
     t->promised = 0;
 }
 
-/* Makes a row of the depth frames at the end of the frame column. */
+/* Appends a stack of the `depth` frames that stand at the end of the frame column, in no stack
+ * yet. */
 static pt_stack_id append_stack(pt_builder *b, size_t depth, pt_stack_end end)
 {
     builder_stacks *t = &b->stack;
@@ -478,7 +481,7 @@ uint64_t pt_builder_stacks_cut(const pt_builder *b)
     return b->stack.cut;
 }
 
-/* The depth that a new stack may have. */
+/* The depth to which the limit of frames cuts a new stack of this depth. */
 static size_t fit_depth(pt_builder *b, size_t depth)
 {
     const uint64_t most = pt_builder_depth_max(b);
@@ -487,7 +490,8 @@ static size_t fit_depth(pt_builder *b, size_t depth)
     return (size_t)most;
 }
 
-/* The stack of the frames at the end of the frame column, or PT_NONE. */
+/* The stack with the frames that stand at the end of the frame column, in no stack yet; PT_NONE if
+ * it is new. */
 static uint32_t find_stack(const builder_stacks *t, size_t depth, pt_stack_end end, uint64_t hash)
 {
     const uint32_t *frames = t->frame + t->offset[t->count];
@@ -730,7 +734,8 @@ void pt_builder_drop_empty_samples(pt_builder *b)
     t->count = kept;
 }
 
-/* Address of the row + 1 of the stack's sample without labels. */
+/* Where the builder keeps row + 1 of the stack's sample without labels; 0 there = no such
+ * sample. */
 static uint32_t *plain_sample(pt_builder *b, uint32_t stack)
 {
     builder_samples *t = &b->sample;
@@ -754,7 +759,7 @@ static void index_samples(pt_builder *b)
             continue;
         }
         uint32_t *const plain = plain_sample(b, t->stack[row]);
-        if (*plain == 0) *plain = row + 1; /* the first of equal samples, as with labels */
+        if (*plain == 0) *plain = row + 1; /* of equal samples the first is kept */
     }
 }
 

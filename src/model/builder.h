@@ -37,18 +37,18 @@ pt_string_id pt_builder_text(pt_builder *b, const char *text);
 /* The text of an id; valid until the next string is added. */
 const char *pt_builder_get_text(const pt_builder *b, pt_string_id id);
 
-/* Distinct strings so far; the empty one is always there. */
+/* The number of distinct strings so far, with the empty string, which always exists. */
 uint32_t pt_builder_string_count(const pt_builder *b);
 
 /* Appends a value column and returns its number. kind is derived from the unit. All events come
  * before the first sample. */
 uint32_t pt_builder_event(pt_builder *b, const pt_event *event);
 uint32_t pt_builder_event_count(const pt_builder *b);
-/* Removes the event of that type if no sample has a value of it. Call it behind the last sample;
- * not for profiles with arcs. */
+/* Removes the event of that type if its value is 0 in all samples. Called after the last sample was
+ * added; not for profiles with arcs. */
 void pt_builder_drop_empty_event(pt_builder *b, const char *type);
-/* Removes the samples whose values are all 0. The samples were added by pt_builder_sample and
- * pt_builder_timed_sample; the numbers of the others change. */
+/* Removes the samples whose values are all 0; the rows of later samples move. Only for a builder
+ * whose samples were added by pt_builder_sample and pt_builder_timed_sample. */
 void pt_builder_drop_empty_samples(pt_builder *builder);
 /* The row of an event, which may be changed until freeze. */
 pt_event *pt_builder_event_at(pt_builder *b, uint32_t event);
@@ -85,17 +85,18 @@ typedef struct pt_location {
     uint64_t code_offset; /* 0 = unknown; see pt_locations */
     uint64_t source_id;   /* 0 = row + 1 */
 } pt_location;
-/* Add a location with its lines, the innermost inlined frame first; line_count may be 0. */
+/* Append, and intern, a location with its lines, the innermost inlined frame first; line_count may
+ * be 0. */
 pt_location_id pt_builder_append_location(pt_builder *b, const pt_location *location,
                                           const pt_line *lines, size_t line_count);
 pt_location_id pt_builder_location(pt_builder *b, const pt_location *location, const pt_line *lines,
                                    size_t line_count);
-/* Names of rows of CPU time that no sample shows: in the kernel, where that may not be sampled; of
- * threads before their events were open. */
+/* Names of the locations for CPU time that could not be sampled: time in the kernel, if the kernel
+ * may not be sampled; time of a thread before its events were open. */
 #define PT_NOT_SAMPLED_KERNEL "[kernel, not sampled]"
 #define PT_NOT_SAMPLED_START  "[start of a thread, not sampled]"
 
-/* A location that is no place in code: it has a name and flags only. */
+/* Adds a location that is not a place in code: it has only a name and flags (PT_LOCATION_x). */
 pt_location_id pt_builder_named_location(pt_builder *b, const char *name, uint32_t flags);
 
 /* The number of locations so far: their ids are below it. */
@@ -106,7 +107,7 @@ uint64_t pt_builder_location_address(const pt_builder *b, pt_location_id id, uin
 /* Interns a stack. frames: depth location ids, leaf first; depth 0 is the empty stack. Ids are
  * checked only at freeze, so locations may be added later. */
 pt_stack_id pt_builder_stack(pt_builder *b, const uint32_t *frames, size_t depth, pt_stack_end end);
-/* Appends a stack that, as the caller knows, occurs only once. */
+/* Appends a stack without a search for an equal stack. The caller knows that there is none. */
 pt_stack_id pt_builder_new_stack(pt_builder *b, const uint32_t *frames, size_t depth,
                                  pt_stack_end end);
 /* Interns a stack without a copy, in two steps: pt_builder_stack_space returns room for up to depth
@@ -120,19 +121,21 @@ uint64_t pt_builder_stack_hash(const pt_builder *b, const uint32_t *frames, size
                                pt_stack_end end);
 pt_stack_id pt_builder_stack_commit_hashed(pt_builder *b, size_t depth, pt_stack_end end,
                                            uint64_t hash);
-/* Called between the two, when most stacks are known: prefetches the frames that the commit will
- * compare. */
+/* May be called between pt_builder_stack_hash and the commit, when most stacks are not new:
+ * prefetches the frames with which the commit will compare. */
 void pt_builder_stack_fetch(const pt_builder *b, uint64_t hash);
 
-/* Limits the frames of all stacks together: a stack beyond keeps its innermost frames, at least
- * one, and is truncated. A stack may be short in a file and long in a profile: a node of a tree of
- * calls names its caller only. The default is no limit. */
+/* Limits the frames of all stacks together. When the limit is reached, a new stack keeps only the
+ * innermost frames that fit, at least one, and ends in PT_STACK_END_TRUNCATED. A file of few bytes
+ * may describe long stacks: a node of a tree of calls states only its caller. The default is no
+ * limit. */
 void pt_builder_limit_frames(pt_builder *b, uint64_t frames_max);
-/* The most frames that the next stack may have, at least 1. A reader that follows callers stops
- * there, and calls pt_builder_cut_stack, which returns the end of such a stack. */
+/* The largest number of frames that the next stack may have, at least 1. A reader that finds frames
+ * one by one stops at this number and calls pt_builder_cut_stack, which counts the stack as
+ * truncated and returns its end. */
 uint64_t pt_builder_depth_max(const pt_builder *b);
 pt_stack_end pt_builder_cut_stack(pt_builder *b);
-/* The number of stacks that were truncated by the limit. */
+/* The number of stacks that were truncated by the limit of frames. */
 uint64_t pt_builder_stacks_cut(const pt_builder *b);
 /* Number of distinct stacks so far. */
 uint32_t pt_builder_stack_count(const pt_builder *b);
@@ -185,9 +188,10 @@ pt_provenance *pt_builder_provenance(pt_builder *b);
 pt_status pt_builder_status(const pt_builder *b, pt_error *reterr);
 
 /* Bounds the frames of all samples together; an inlined function counts as a frame. If they exceed
- * frames_max, each location keeps only its innermost lines, at least one, up to a common number
- * that fits. Returns the number of lines removed. A reader passes a multiple of the file's size,
- * since a stack and a location are short in a file, but their product is not. */
+ * frames_max, each location keeps at most n of its lines, the innermost. n is the largest number
+ * with which the frames fit, at least 1. Returns the number of lines removed. Readers pass a
+ * multiple of the file's size as frames_max: a small file may have many samples of long stacks of
+ * locations with many lines. */
 uint64_t pt_builder_bound_inlined(pt_builder *b, uint64_t frames_max);
 
 /* Bounds the text of all samples together: names of functions, files, mappings, labels and
@@ -199,12 +203,13 @@ uint64_t pt_builder_bound_names(pt_builder *b, uint64_t bytes_max);
 
 /* The memory of all functions, locations and stacks. */
 size_t pt_builder_code_bytes(const pt_builder *b);
-/* Removes them; their numbers begin at 0 again. There are no samples yet. */
+/* Removes all functions, locations and stacks; new ones get numbers from 0 again. Called before any
+ * sample is added. */
 void pt_builder_forget_code(pt_builder *b);
 
-/* Freezes the rows to a profile with a single reference, and consumes the builder in any case.
- * PT_ERR_DAMAGED if an id refers to no row (pt_profile_check); a reader of ids must therefore check
- * them itself. */
+/* Freezes the rows to a profile with a single reference. Consumes the builder, also on failure.
+ * PT_ERR_DAMAGED, without a profile, if an id refers to no row (pt_profile_check); a reader must
+ * therefore check ids from a file itself. */
 pt_status pt_builder_freeze(pt_builder *b, const pt_profile **ret_profile, pt_error *reterr);
 
 /* ---- Deriving: a new profile out of an old one's tables and some new ones ---- */
@@ -254,7 +259,7 @@ pt_builder *pt_builder_extend(const pt_profile *base);
 /* Replaces the lines of a location of base, in an extending builder. */
 void pt_builder_set_lines(pt_builder *b, pt_location_id location, const pt_line *lines,
                           size_t line_count);
-/* Sets code_offset of such a location. */
+/* Sets code_offset of a location of base, in an extending builder. */
 void pt_builder_set_code_offset(pt_builder *b, pt_location_id location, uint64_t code_offset);
 
 /* Returns a new name for a function, which the caller frees; NULL keeps the name. */

@@ -48,7 +48,7 @@ typedef struct {
     size_t frames_touched; /* length of the column at which further pages are populated */
     COLUMN(uint8_t, end);
     pt_index index;
-    uint64_t most, cut; /* most: frames of all stacks; cut: stacks that have fewer therefore */
+    uint64_t most, cut; /* most: limit of the frames of all stacks; cut: stacks that it truncated */
     uint32_t promised;  /* expected samples; 0 = unknown, or the index already has room for them */
 } builder_stacks;
 

@@ -1,9 +1,10 @@
 /* canonical.c: a canonical copy of a profile.
  *
  * Tables are ranked from the bottom up: strings by bytes, functions by the ranks of their strings,
- * locations by mappings and lines, stacks by locations, samples by stacks and labels. Equal rows
- * get the same rank, so duplicates merge on the way. Rows without references get none. Mapping 0 is
- * the main binary and keeps its row. Ids of the source are dropped.
+ * locations by mappings and lines, stacks by locations, samples by stacks and labels. A row's rank
+ * is its row in the copy. Equal rows get the same rank, so duplicates are merged. Rows to which
+ * nothing refers get no rank and are dropped. Mapping 0 is the main binary and keeps its row. Ids
+ * of the source file are dropped.
  */
 #include "base/saturate.h"
 #include "model/profile.h"
@@ -48,7 +49,8 @@ static int three_way_signed(int64_t a, int64_t b)
 
 typedef int compare_rows(const void *a, const void *b, void *canon);
 
-/* Ranks the rows marked used (rank[i] != PT_NONE on entry, set by the caller). */
+/* Ranks the rows that are used: the caller has set rank[i] of each to another value than
+ * PT_NONE. */
 static void rank_rows(ranking *r, uint32_t rows, compare_rows *compare, canon *c)
 {
     uint32_t used = 0;
@@ -81,7 +83,7 @@ static uint32_t new_row(const ranking *r, uint32_t row)
     return row == PT_NONE ? PT_NONE : r->rank[row];
 }
 
-/* ---- Used rows, from the samples down ---- */
+/* ---- Marking used rows, from the samples to the strings ---- */
 
 static void mark_stacks_and_locations(canon *c)
 {
@@ -358,7 +360,7 @@ static int64_t **sample_sums(const canon *c)
     return sum;
 }
 
-/* Returns the number of zero sums, which are left out. */
+/* Appends the summed samples. Samples whose sums are all 0 are left out; returns their number. */
 static uint32_t copy_samples(const canon *c, pt_builder *b)
 {
     uint32_t zeros = 0;

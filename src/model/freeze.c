@@ -64,7 +64,8 @@ static pt_functions *freeze_functions(pt_builder *b)
     return t;
 }
 
-/* Lines are stored in the order of their locations, whatever their order in the pool. */
+/* Makes the tables of locations and lines. Lines are stored in the order of their locations, which
+ * may differ from their order in the builder's pool. */
 static void freeze_locations(pt_builder *b, pt_locations **ret_locations, pt_lines **ret_lines)
 {
     const size_t n = b->location.count;
@@ -215,7 +216,7 @@ static void freeze_data(pt_builder *b, pt_profile_tables *t)
     t->stack = freeze_stacks(b);
     t->labels = freeze_labels(b);
     t->arc = freeze_arcs(b);
-    /* The samples' value columns are as many as the events. */
+    /* There is one value column of samples for each event. */
     const size_t events = t->event->t.count;
     PT_BUG_IF(events != b->event.count);
     t->sample = freeze_samples(b);

@@ -5,9 +5,9 @@
  *   event         unit         a sample of it
  *   marker        count        a mark: 1
  *   marker-time   nanoseconds  its length; 0 for a moment
- *   memory        bytes        by how much a counter has changed; its label "counter" names it
- *   network       bytes        the same
- *   counter       count        the same, of anything else
+ *   memory        bytes        the change of a counter of memory; label "counter": its name
+ *   network       bytes        the change of a counter of bytes sent or received
+ *   counter       count        the change of any other counter
  */
 #pragma once
 
@@ -32,7 +32,7 @@ typedef enum {
 const char *pt_counter_event(pt_counter_kind kind);
 const char *pt_counter_unit(pt_counter_kind kind);
 
-/* Columns of a profile; PT_NONE = it has none of the kind. */
+/* The events of marks and counters in a profile; PT_NONE = the profile lacks the event. */
 typedef struct pt_mark_columns {
     uint32_t marker, length;
     uint32_t counter[PT_COUNTER_KINDS];
@@ -42,15 +42,17 @@ typedef struct pt_mark_columns {
 pt_mark_columns pt_mark_columns_of(const pt_profile *profile);
 /* Is a sample a mark? */
 bool pt_sample_is_mark(const pt_profile *profile, const pt_mark_columns *columns, uint32_t sample);
-/* The kind of counter of which a sample is a change; PT_COUNTER_KINDS: of none. */
+/* The kind of counter whose change the sample is; PT_COUNTER_KINDS: the sample is not a change of a
+ * counter. */
 pt_counter_kind pt_sample_counter(const pt_profile *profile, const pt_mark_columns *columns,
                                   uint32_t sample);
 /* The text of a sample's label; 0 = it has none. */
 uint32_t pt_sample_label_text(const pt_profile *profile, uint32_t sample, const char *key);
 
-/* The key of a label of a mark's data, without "data."; NULL: another label. Borrowed. */
+/* The key of a label "data.KEY" of a mark without "data."; NULL for any other label. Borrowed from
+ * the profile. */
 const char *pt_mark_data_key(const pt_profile *profile, const pt_label *label);
 
-/* Is it a data: URL (RFC 2397) of a PNG or JPEG file in base64, of at most 256 KB? Its bytes begin
- * as those of such a file do. */
+/* Is the text a data: URL (RFC 2397) of at most 256 KiB with a PNG or JPEG file in base64? Of the
+ * file, only the first bytes are checked. */
 bool pt_is_picture(const char *text, size_t bytes);

@@ -70,12 +70,12 @@ typedef struct pt_event {
     uint32_t type, unit;       /* strings: "cpu", "nanoseconds" */
     pt_event_kind kind;        /* derived from the unit by pt_event_kind_of_unit */
     bool period_varies;        /* each sample has its own weight; period is an average */
-    int64_t period;            /* of this event, in its unit; 0 = unknown here, see provenance */
+    int64_t period;            /* of this event, in its unit; 0 = see pt_provenance.period */
     double rate_hz;            /* rate of the sampling clock; 0 = unknown */
     double monitored_fraction; /* share of the time during which the event was counted; 0 = unknown,
                                   treated as 1 */
     uint64_t sum_of;           /* bit e: the values contain those of event e (transform/sum.h);
-                                  0: the event is no sum. No file has it */
+                                  0: the event is no sum. Not stored in files */
 } pt_event;
 
 enum { PT_EVENT_PARTS_MAX = 4 }; /* events that a sum can have */
@@ -131,7 +131,7 @@ enum {
     PT_LOCATION_USER = 1 << 3,
     PT_LOCATION_GUEST = 1 << 4,
     PT_LOCATION_HYPERVISOR = 1 << 5,
-    PT_LOCATION_LABEL = 1 << 6, /* made of a label (transform/tags.h); no file has it */
+    PT_LOCATION_LABEL = 1 << 6, /* made of a label (transform/tags.h); not stored in files */
 };
 
 /* Locations: an address, with its lines if it has symbols. */
@@ -142,8 +142,8 @@ typedef struct pt_locations {
     const uint32_t
         *line_first;      /* [count + 1]; lines of location i: [line_first[i], line_first[i+1]) */
     const uint8_t *flags; /* PT_LOCATION_x */
-    const uint64_t *code_offset; /* NULL, or of code without a name, 1 + its offset in the piece of
-                                    code (mostly a function) around it; 0 = unknown */
+    const uint64_t *code_offset; /* NULL, or for code without a name: 1 + the address's offset in
+                                    the piece of code (mostly a function) around it; 0 = unknown */
     const uint64_t *source_id;   /* NULL, or the ids in the source file */
 } pt_locations;
 
@@ -245,8 +245,8 @@ typedef struct pt_extras {
     const uint32_t *key, *value; /* strings (values are bytes) */
 } pt_extras;
 
-/* Unknown protobuf fields. Rewriting keeps them; a transform that renumbers rows drops and counts
- * them. */
+/* The message of profile.proto to which unknown protobuf fields (pt_unknowns) belong. Rewriting
+ * keeps unknown fields; a transform that renumbers rows drops and counts them. */
 typedef enum {
     PT_IN_PROFILE,
     PT_IN_EVENT,
@@ -396,11 +396,12 @@ static inline bool pt_location_is_nameless(const pt_profile *p, uint32_t locatio
            p->location->address[location] != 0;
 }
 
-/* The address in its image where the piece of code around the location begins. False: unknown. */
+/* The address in the location's image where the piece of code around the location begins (see
+ * code_offset). False: unknown. */
 bool pt_location_code_start(const pt_profile *p, uint32_t location, uint64_t *ret_address);
 
-/* pt_place_text for a location; "[unknown]" for address 0. by_code: for the piece of code around
- * it, if that is known. */
+/* pt_place_text for a location; "[unknown]" for address 0. by_code: the text for the whole piece of
+ * code around the location, if that piece is known. */
 int pt_location_text(const pt_profile *p, uint32_t location, bool by_code, char *buf, size_t size);
 
 /* Checks every invariant of this header: ids in range, offsets that ascend, string 0 and label set
@@ -408,8 +409,8 @@ int pt_location_text(const pt_profile *p, uint32_t location, bool by_code, char 
  * calls it. */
 pt_status pt_profile_check(const pt_profile *p, pt_error *reterr);
 
-/* A canonical copy: equal rows merged; samples with equal stack, labels and optional columns added
- * up, zero sums dropped; all tables sorted by content; unused rows dropped; a default event that is
- * the last event anyway left empty. Two profiles with the same content give the same tables. The
- * caller unrefs the copy. */
+/* A canonical copy: equal rows are merged; samples with equal stack, labels and optional columns
+ * are added up, and dropped if their sums are 0; unused rows are dropped; all tables are sorted by
+ * content; default_event is "" if the default is the last event. Two profiles with the same content
+ * give the same tables. The caller unrefs the copy. */
 const pt_profile *pt_profile_canonical(const pt_profile *p);

@@ -9,7 +9,7 @@
 #include "base/saturate.h"
 
 struct pt_event_sums {
-    atomic_bool is_known; /* of the two below */
+    atomic_bool is_known; /* has_negative and magnitude are computed */
     bool has_negative;
     int64_t magnitude;
     _Atomic(int64_t *) of_stack; /* NULL: not computed yet */
@@ -18,7 +18,8 @@ struct pt_event_sums {
 /* Held while sums are computed. */
 static pthread_mutex_t computing = PTHREAD_MUTEX_INITIALIZER;
 
-/* The sums of an event. The first caller makes their table. */
+/* The place for the sums of an event, computed or not. The first caller allocates the places of all
+ * events. */
 static pt_event_sums *sums_of(const pt_profile *p, uint32_t event)
 {
     pt_event_sums *sums = atomic_load(&p->sums);

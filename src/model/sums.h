@@ -1,5 +1,6 @@
-/* sums.h: sums of an event's values over all samples of a profile. Each is computed when it is
- * first asked for, and kept with the profile: reports of a served profile begin with them.
+/* sums.h: sums of an event's values over all samples of a profile. Each sum is computed at the
+ * first call that needs it, and kept with the profile, since every report of a served profile needs
+ * it.
  */
 #pragma once
 
@@ -8,7 +9,7 @@
 /* The value of 100 %: the sum of the magnitudes of the values; saturates. */
 int64_t pt_profile_magnitude(const pt_profile *profile, uint32_t event);
 
-/* Is a value below 0? */
+/* Is any value of the event below 0? */
 bool pt_profile_has_negative(const pt_profile *profile, uint32_t event);
 
 /* Each distinct stack's sum of the values: [stack count]. Sums saturate. The profile owns it. */

@@ -11,7 +11,8 @@
 #define NO_COLUMN         SIZE_MAX
 #define COLUMNS_MAX       10
 
-/* The offset of each table in a profile, and of its members that are columns to free. */
+/* For each table: its offset in pt_profile, and the offsets of the columns in the table's struct,
+ * which are freed with the table. */
 static const struct table_kind {
     size_t at;
     size_t column[COLUMNS_MAX];
