@@ -18,7 +18,7 @@ void *pt_mappings_at(void *items, size_t count, size_t item_bytes, uint64_t addr
 
 enum {
     PT_MAPPINGS_MORE = 2
-}; /* one pt_mappings_put may add: the new mapping, and the upper part of a mapping that it splits */
+}; /* one put may add: the new mapping, and the upper part of a mapping that it splits */
 
 /* Inserts an item. It replaces what it overlaps: older items are cut, split or removed, since
  * the kernel does not report unmapping. The array needs room for count + PT_MAPPINGS_MORE items;

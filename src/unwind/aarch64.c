@@ -25,7 +25,7 @@ static unsigned base_of(uint32_t insn)
     return read_bits(insn, 5, 5);
 }
 
-/* A register gets a value that is not known. */
+/* An instruction that writes an unknown value to a register. */
 static pt_insn write_register(unsigned reg)
 {
     return (pt_insn){.kind = reg == FP     ? PT_INSN_WRITES_FP
@@ -103,7 +103,8 @@ static pt_insn decode_registers(const uint8_t *code, size_t at, uint32_t insn)
 
 /* ---- memory ---- */
 
-/* moves_base: the base register gets the address behind the access. */
+/* A load or store at the base register + value. sp_addend: what the instruction then adds to the
+ * base register, if that is sp. */
 static pt_insn access_memory(uint32_t insn, bool is_load, int32_t value, int32_t sp_addend)
 {
     return (pt_insn){.kind = is_load ? PT_INSN_LOAD : PT_INSN_STORE,
@@ -192,7 +193,7 @@ static pt_insn decode_memory(uint32_t insn)
 
 /* ---- branches ---- */
 
-/* A place to go to, `words` from the instruction. */
+/* A jump, branch or call whose target is `words` words after the instruction. */
 static pt_insn go_to(pt_insn_kind kind, int32_t words)
 {
     return (pt_insn){.kind = (uint8_t)kind, .is_direct = true, .value = (words - 1) * PT_A64_BYTES};

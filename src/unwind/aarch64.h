@@ -19,16 +19,17 @@ static inline uint32_t pt_a64_word(const uint8_t *at)
     return word;
 }
 
-/* Decodes the instruction at code + at; the ones before it may hold its operand. False: it is
- * longer than the code. */
+/* Decodes the instruction at code + at; the instructions before it may load its operand. False: the
+ * code, of `size` bytes, ends inside the instruction. */
 bool pt_a64_decode(const uint8_t *code, size_t at, size_t size, pt_insn *ret_insn);
 
-/* True if the instruction is one with which a function begins that makes a frame. */
+/* True if a function that makes a frame may begin with the instruction. */
 bool pt_a64_makes_frame(uint32_t insn);
 
 /* True if a function may begin between the two instructions: execution does not go on behind the
  * first, or it is padding, or it is a call (which may not return) and the second makes a frame. */
 bool pt_a64_may_begin(uint32_t before, uint32_t insn);
 
-/* The address that an adrp instruction and the addition behind it make; 0: they are not that. */
+/* The address that an adrp and the add after it compute; addr: where the code lies. 0: the code
+ * does not begin with these two instructions. */
 uint64_t pt_a64_address(const uint8_t *code, size_t size, uint64_t addr);

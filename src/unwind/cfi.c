@@ -96,8 +96,8 @@ typedef struct {
     bool is_cie;
 } entry;
 
-/* Reads the header of an entry. 1: an entry; 0: a zero length, with *ret_next after it; -1: no
- * more. */
+/* Reads the header of the entry at off. 1: an entry; 0: a zero length, with *ret_next after it; -1:
+ * the entries end here, or the entry does not fit. */
 static inline int entry_at(const pt_unwind_frames *frames, uint64_t off, entry *ret_entry,
                            uint64_t *ret_next)
 {
@@ -171,8 +171,9 @@ static bool read_augmentation(pt_cfi_reader *reader, pt_cfi_cie *cie, const char
     return !data.bad;
 }
 
-/* Tools write about a dozen bytes. The cache may evict a CIE, so each of its FDEs may run the
- * program again: a long one would cost its length times the number of FDEs. */
+/* The longest program of a CIE that is run; compilers write about a dozen bytes. The cache may
+ * evict a CIE, so each of its FDEs may run the program again: the program's length would cost time
+ * for each FDE. */
 enum { CIE_PROGRAM_MAX_BYTES = 4096 };
 
 static bool read_cie(pt_cfi_reader *reader, uint64_t off, pt_cfi_cie *cie)

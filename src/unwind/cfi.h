@@ -4,7 +4,8 @@
  *        | program |
  *   FDE  | length | CIE | first address | bytes | (z: length ...) | program |
  *
- * For use inside the layer. Every number of the file is checked.
+ * ra: the number of the return address's register. (z: ...): data of the augmentation, if its text
+ * begins with z. For use inside the layer. Every number of the file is checked.
  */
 #pragma once
 

@@ -39,7 +39,7 @@ typedef struct {
     /* The numbers of the states at jumps to computed addresses: with a frame, and without one; 0:
      * there is none. */
     uint16_t computed, computed_first;
-    uint32_t unreached; /* all code below it was reached */
+    uint32_t unreached; /* an offset: all code below it was reached */
 } following;
 
 enum { WORD_BITS = 64 };
@@ -437,8 +437,8 @@ static bool follow_targets(following *f, path *w, const pt_insn *insn)
     return true;
 }
 
-/* Skips plain instructions, up to an instruction that a path has reached or one that is not plain.
- */
+/* Skips plain instructions (x86_plain.h), up to an instruction that a path has reached or that is
+ * not plain. */
 static inline void skip_plain(following *f, path *w)
 {
     uint32_t *const places = f->room.places;
@@ -490,9 +490,10 @@ static void follow_from(following *f, uint32_t at)
     }
 }
 
-/* Gives the first code that no path has reached the state of the jumps to computed addresses.
- * False: there are none, or all code is reached. In a function with a frame, a jump without one is
- * a tail call.
+/* Takes the first code that no path has reached as a target of the jumps to computed addresses, and
+ * gives it their state. False: the function has no such jump, or all code is reached. If the
+ * function makes a frame, a jump to a computed address without a frame is a tail call, and does not
+ * count.
  */
 static bool arrive_by_computed_jump(following *f)
 {
@@ -521,7 +522,7 @@ static void follow_code(following *f)
 
 /* ---- rules ---- */
 
-/* Of machines with a link register. */
+/* The rule of a state, on machines with a link register. */
 static pt_unwind_rule linked_rule_of(const pt_code_state *s)
 {
     const pt_unwind_rule none = {.cfa_kind = PT_CFA_NONE};
@@ -591,8 +592,8 @@ bool pt_code_is_fiber_start(const pt_elf *elf, const uint8_t *bytes, uint64_t si
            memcmp(bytes, start, sizeof start) == 0;
 }
 
-/* The caller's registers behind "mov rax, 15; syscall": rsp points to a ucontext_t, whose registers
- * begin at 40. rbp is the 11th, rsp the 16th, rip the 17th (sys/ucontext.h). */
+/* The rule of the trampoline "mov rax, 15; syscall". rsp points to a ucontext_t, whose registers
+ * begin at byte 40: rbp is the 11th, rsp the 16th, rip the 17th (sys/ucontext.h). */
 static const pt_unwind_rule signal_rule = {
     .cfa_kind = PT_CFA_DEREF,
     .cfa_reg = 7,
@@ -604,8 +605,9 @@ static const pt_unwind_rule signal_rule = {
     .is_signal = 1,
 };
 
-/* Behind "mov x8, 139; svc 0": sp points to struct rt_sigframe: siginfo_t of 128 bytes, then a
- * ucontext_t, whose registers begin at 184: x0 to x30, sp, pc (asm/sigcontext.h of arm64). */
+/* The rule of the trampoline "mov x8, 139; svc 0". sp points to struct rt_sigframe: a siginfo_t of
+ * 128 bytes, then a ucontext_t, whose registers begin at byte 184: x0 to x30, sp, pc
+ * (asm/sigcontext.h of arm64). */
 enum { SAVED_WORD = (128 + 184) / 8 };
 static const pt_unwind_rule aarch64_signal_rule = {
     .cfa_kind = PT_CFA_DEREF,

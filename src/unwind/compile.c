@@ -66,7 +66,7 @@ static void push_row(builder *b, uint32_t low, uint16_t rule)
     b->rows[b->row_count++] = low | (uint32_t)rule << 16;
 }
 
-/* Opens pages up to the one of relative address `at`. Each begins with a row of the current rule.
+/* Opens all pages up to that of relative address `at`. Each begins with a row of the current rule.
  */
 static void open_pages(builder *b, uint64_t at)
 {
@@ -199,7 +199,7 @@ static pt_unwind_status build_table(builder *b, const pt_unwind_sources *from)
     return PT_UNWIND_OK;
 }
 
-/* from: its functions are sorted. */
+/* Compiles the table of all functions in `from`, which must be sorted. */
 static pt_unwind_status compile_sorted(const pt_unwind_sources *from, const uint8_t *id,
                                        size_t id_bytes, const pt_unwind_memory *memory,
                                        void **ret_blob, size_t *ret_blob_bytes)
@@ -226,7 +226,8 @@ static pt_unwind_status compile_sorted(const pt_unwind_sources *from, const uint
     return status;
 }
 
-/* elf: NULL if there are frames only. frames: of size 0 if there are none. */
+/* Collects the functions of all sources and compiles their table. elf: NULL if there are frames
+ * only. frames: of size 0 if there are none. */
 static pt_unwind_status compile_for(const pt_machine *machine, const pt_elf *elf,
                                     const pt_unwind_frames *frames, const uint8_t *id,
                                     size_t id_bytes, const pt_unwind_memory *memory,

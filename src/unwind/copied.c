@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* No stack is larger: a frame pointer further than this above sp is no frame pointer. */
+/* Stacks are smaller than this: a value of fp that is further above sp is no frame pointer. */
 enum { STACK_SPAN_MAX = 64 << 20 };
 
 /* True if the walk ran past the end of a copy that the requested size cut off, by a rule or by
@@ -72,10 +72,10 @@ static bool step_by_aligned_call(pt_unwind_state *state, const pt_unwind_modules
     return true;
 }
 
-/* Repeats a failed walk with more means. Interpreters and assembly keep frame pointers where rules
- * are absent or guessed. So where a rule leads out of all code, this walk steps by frame pointer.
- * Returns the number of pcs if it reaches the thread's start, else 0. *state becomes the last
- * frame. */
+/* Repeats a failed walk. Where a step by rule fails or leads out of all code, this walk steps by
+ * frame pointer, since interpreters and assembly keep frame pointers where rules are absent or
+ * guessed; else out of a trampoline (step_by_aligned_call). Returns the number of pcs if it reaches
+ * the thread's start, else 0. *state becomes the last frame. */
 static uint32_t walk_again(pt_unwind_state *state, const pt_unwind_modules *modules,
                            const pt_unwind_limits *limits, pt_unwind_cache *cache, uint64_t *pcs,
                            uint32_t cap)
@@ -100,7 +100,7 @@ static uint32_t walk_again(pt_unwind_state *state, const pt_unwind_modules *modu
 
 /* ---- with a runtime ---- */
 
-/* Walks through code of the runtime, too. */
+/* Walks a stack that has frames of a runtime. Writes pcs and words as pt_unwind_copied does. */
 static uint32_t walk_with_runtime(pt_unwind_state *state, const pt_unwind_modules *modules,
                                   const pt_copied_runtime *runtime, const pt_unwind_limits *limits,
                                   pt_unwind_cache *cache, uint64_t *pcs, uint32_t cap,
@@ -114,7 +114,7 @@ static uint32_t walk_with_runtime(pt_unwind_state *state, const pt_unwind_module
             const uint64_t pc = state->pc;
             count += runtime->step(runtime->arg, state, limits, pcs + count, cap - count, &end);
             if (count > 0) continue;
-            pcs[count++] = pc & ~PT_COPIED_WORD; /* so that the stack has its innermost pc */
+            pcs[count++] = pc & ~PT_COPIED_WORD; /* no word: the innermost pc itself */
             has_pc = true;
             continue;
         }

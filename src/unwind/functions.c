@@ -186,10 +186,10 @@ static bool add_go(pt_unwind_sources *from)
     return true;
 }
 
-/* The code in aarch64's vDSO to which a signal handler returns. The kernel gives it no CFI, or
- * (before Linux 5.8) CFI that describes the interrupted function's caller. A nop precedes it, since
- * return addresses are looked up at pc - 1 (arch/arm64/kernel/vdso/sigreturn.S). Within the call
- * the pc is behind it. */
+/* Adds the code in aarch64's vDSO to which a signal handler returns. The kernel gives it no CFI, or
+ * (before Linux 5.8) CFI that describes the interrupted function's caller. A nop precedes the code,
+ * since return addresses are looked up at pc - 1 (arch/arm64/kernel/vdso/sigreturn.S). During its
+ * system call the pc lies behind the code, so the function gets one instruction more. */
 static bool add_vdso_trampoline(pt_unwind_sources *from)
 {
     pt_elf_symbols symbols;

@@ -111,7 +111,7 @@ static pt_cursor read_expression(program *p)
     return e;
 }
 
-/* Evaluates the CFA expressions that known tools write; others yield no rule. */
+/* Evaluates the CFA expressions that known tools write; with any other there is no rule. */
 static void cfa_expression(program *p)
 {
     /* A PLT entry pushes one word more from byte 10 or 11 of each 16 on. ld writes: breg7 8, breg16
@@ -133,7 +133,8 @@ static void cfa_expression(program *p)
         set_cfa(p, PT_CFA_DEREF, op - OP_BREG0, off);
 }
 
-/* A register that is saved at the address of an expression: sp or fp plus an offset. */
+/* Records that a register is saved at the address of an expression: sp or fp plus an offset.
+ * is_value: the expression is the register's value itself, for which no slot has a form. */
 static void slot_expression(program *p, uint64_t reg, bool is_value)
 {
     pt_cursor e = read_expression(p);
@@ -412,9 +413,10 @@ bool pt_cfi_run(const pt_cfi_reader *reader, const pt_cfi_fde *fde, pt_cfi_row *
     return false;
 }
 
-/* A function saves registers below its CFA. The entry of glibc's _dl_runtime_resolve of aarch64
- * leaves out the two words that the stub has pushed, and so has the return address above the CFA:
- * the CFA is two words higher. Once they are popped, the return address is in the link register. */
+/* A function saves registers below its CFA. But the FDE of glibc's _dl_runtime_resolve on aarch64
+ * leaves out two words that the PLT stub has pushed, so the return address lies above the CFA of
+ * the FDE. The true CFA is two words higher. Once the words are popped, the return address is in
+ * the link register. */
 static void correct_cfa(const pt_machine *machine, pt_unwind_rule *r)
 {
     enum { WORDS = 2 };

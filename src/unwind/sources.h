@@ -8,8 +8,8 @@
 #include "unwind/table.h"
 
 typedef enum {
-    PT_FROM_FDE,  /* off: offset of the FDE in the frames */
-    PT_FROM_GO,   /* off: number in the function table */
+    PT_FROM_FDE,  /* pt_unwind_function.off: offset of the FDE in the frames */
+    PT_FROM_GO,   /* off: number in Go's function table */
     PT_FROM_CODE, /* off: not used */
 } pt_unwind_source;
 
@@ -107,8 +107,8 @@ typedef struct {
  * of the stack, or in the link register. Returns whether the function may return. */
 bool pt_code_follow(const pt_elf *elf, const pt_unwind_function *function,
                     const pt_code_hooks *hooks, const pt_code_room *room);
-/* Delivers the rules of a function. It must be the last that pt_code_follow followed in this
- * room. */
+/* Delivers the rules of a function. The function must be the last that pt_code_follow followed in
+ * this room. */
 void pt_code_rows(const pt_elf *elf, const pt_unwind_function *function, const pt_code_room *room,
                   pt_unwind_row *row, void *arg);
 

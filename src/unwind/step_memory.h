@@ -17,8 +17,7 @@ static inline bool load_word(pt_step_stack *limits, uint64_t addr, uint64_t *ret
     return true;
 }
 
-/* The DWARF register reg. False if this is not the innermost frame, or the registers were not
- * given. */
+/* The value of DWARF register reg in a frame. False if the frame's registers are not known. */
 static inline bool register_of(const pt_unwind_state *state, unsigned reg, uint64_t *ret_value)
 {
     if (state->regs == NULL || reg >= PT_MACHINE_REGS_MAX) return false;

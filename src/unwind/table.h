@@ -163,8 +163,8 @@ const pt_unwind_rule *pt_unwind_table_rule(const pt_unwind_table *table, uint64_
  */
 bool pt_unwind_needs_base(const pt_unwind_table *table);
 
-/* Compiles a second table from the module's frames. In it, the rules of fp are those of the base
- * register: they give the place where it is saved. The caller releases the blob. False, with
- * nothing changed: it is not possible. */
+/* Compiles a second table from the module's frames. In this table fp_slot and fp_off give the place
+ * where the base register, not fp, is saved. The caller releases the blob. False, with nothing
+ * changed: the table could not be made. */
 bool pt_unwind_compile_base(const pt_unwind_frames *frames, const pt_unwind_memory *memory,
                             void **ret_blob, size_t *ret_blob_bytes, pt_unwind_table *ret_table);

@@ -18,8 +18,8 @@
 enum {
     LEAST_GAP_BYTES = 16, /* of x86-64 */
     CODE_ALIGNMENT = 64,
-    /* Code bytes that are searched for targets of calls in all; one pass that follows code takes as
-     * many. */
+    /* The limit of code bytes that are searched for targets of calls, in all, and of those that one
+     * round follows. */
     MOST_CODE_BYTES = 64 << 20,
     MOST_POINTER_BYTES = 64 << 20,
     MOST_BEGINS = 1 << 20,
@@ -45,7 +45,8 @@ typedef struct {
     pt_scratch gaps_memory, begins_memory;
     span *gaps;
     uint32_t gap_count, gap_cap;
-    /* Bitmap of 4 KiB pages, from the first gap's: the page overlaps a gap. Few do. */
+    /* A bit for each 4 KiB page, from that of the first gap on: the page overlaps a gap. Few pages
+     * do. */
     pt_scratch pages_memory;
     uint64_t *pages;
     uint64_t first_page, page_count;
@@ -53,7 +54,7 @@ typedef struct {
     uint32_t begin_count, begin_cap;
     uint32_t at;    /* index of a sorted function, while gaps are searched */
     span builtins;  /* of V8; start 0: none, or unknown where */
-    bool has_v8;    /* it has V8, and does not tell where the builtins are */
+    bool has_v8;    /* the file has V8, and no symbols of the builtins */
     bool any;       /* there are functions in gaps */
     bool has_names; /* the file has a full symbol table */
     search_kind kind;
@@ -145,8 +146,8 @@ static bool may_read(uint64_t *spent, uint64_t bytes, uint64_t most)
     return true;
 }
 
-/* Calls `text` for each range of executable bytes, with sections or without. Skips a section that
- * overlaps the one before. */
+/* Calls `text` for each executable section, or for each executable segment if the file has no
+ * sections. Skips a section that overlaps the one before. */
 static void each_text(const pt_elf *elf, void (*text)(search *s, uint64_t addr, uint64_t size),
                       search *s)
 {
@@ -346,7 +347,8 @@ static void add_taken(search *s, uint64_t addr)
         add_begin(s, addr);
 }
 
-/* Adds the targets of all calls in a section that lie in gaps. */
+/* Adds the starts in gaps that a section's code refers to: targets of calls, and addresses that the
+ * code computes or loads. */
 static void add_targets(search *s, uint64_t addr, uint64_t size)
 {
     const uint8_t *const bytes = bytes_at(s->from->elf, addr, size);
@@ -371,8 +373,8 @@ static void add_targets(search *s, uint64_t addr, uint64_t size)
     }
 }
 
-/* The same of aarch64, whose instructions are quick to decode. Tail calls, too: the target of a
- * jump is a function if it makes a frame. */
+/* The same for aarch64, whose instructions are quick to decode. Also adds targets of jumps that
+ * make a frame: such a jump is a tail call. */
 static void add_a64_targets(search *s, uint64_t addr, uint64_t size)
 {
     const uint8_t *const bytes = bytes_at(s->from->elf, addr, size);
@@ -592,7 +594,8 @@ static void drop_assumptions(search *s)
     s->assumption_count = kept;
 }
 
-/* Marks functions to be followed again, if they assumed that a callee returns which does not. */
+/* Marks functions to be followed again that were followed on the assumption that a callee returns,
+ * if the callee never returns. */
 static void unsettle_callers(search *s)
 {
     pt_unwind_function *const items = s->from->functions.items;
@@ -617,7 +620,7 @@ static bool learn_returns(search *s)
         if (f->source != PT_FROM_CODE || f->is_settled || f->never_returns) continue;
         s->caller = i;
         f->never_returns = !pt_code_follow(s->from->elf, f, &hooks, &s->from->room);
-        /* Without symbols, a tail call may reveal the start of a function. */
+        /* Without symbols nothing is final: a tail call may reveal the start of a function. */
         f->is_settled = s->has_names;
         if (s->has_names) keep_rows(s, f);
         learnt |= f->never_returns;

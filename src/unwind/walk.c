@@ -149,8 +149,8 @@ step_frame(const pt_machine *machine, pt_unwind_state *state, const pt_unwind_mo
     return step_slot(machine, state, &slot, modules, last, limits);
 }
 
-/* Takes usual steps, in registers, while slots are cached and values plausible. Returns the depth.
- */
+/* Takes usual steps (PT_SLOT_BY_SP, PT_SLOT_BY_FP), in registers, while slots are cached and values
+ * plausible. Returns the depth. */
 static inline uint32_t walk_usual(const pt_machine *machine, pt_unwind_state *state,
                                   const pt_unwind_modules *modules, const pt_unwind_limits *limits,
                                   pt_unwind_cache *cache, uint64_t *pcs, uint32_t depth,

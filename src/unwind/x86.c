@@ -352,7 +352,8 @@ static void classify_0f(const reading *r, pt_insn *insn)
 /* ---- common instructions ---- */
 
 /* clang-format off */
-/* r: of the reg field. rm 4 is a SIB; rm 5 without displacement is relative to rip. */
+/* r: the properties of the reg field. rm 4 means a SIB byte; rm 5 without displacement is relative
+ * to rip. */
 #define MEMORY(n, sib, five) n, n, n, n, sib, five, n, n
 #define MOD0(r)   MEMORY(1 | (r), 2 | PT_X86_HAS_BARE_SIB | (r), 5 | PT_X86_FROM_RIP | (r))
 #define MOD1(r)   MEMORY(2 | (r), 3 | (r), 2 | (r))

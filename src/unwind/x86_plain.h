@@ -5,7 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Properties of an opcode: its operands. A plain opcode has no immediate, IMM8 or IMMZ. */
+/* Properties of an opcode: its operands. A plain opcode has either no immediate, or IMM8, or IMMZ.
+ */
 enum {
     PT_X86_SIZE = 0x0f,
     PT_X86_IMM8 = 1,
