@@ -14,8 +14,8 @@
 
 #define LINE_HEIGHT 1.2 /* of the font's size */
 
-/* Lines of a label, at most. A line costs a hundred times the byte that ends it, and a name may be
- * newlines only. The tooltip has the whole name. */
+/* Limit of a label's lines. A line takes a hundred times the memory of the newline that ends it,
+ * and a name may consist of newlines only. The tooltip has the whole name. */
 #define LABEL_LINES_MAX 100
 
 /* ---- Text ---- */
@@ -46,7 +46,7 @@ static double helvetica_width(const char *text)
 typedef struct {
     const char *name;
     size_t name_length;
-    char *value; /* quotes and their escapes gone; \n, \l and \r stay */
+    char *value; /* without quotes, and with " for \"; other escapes, such as \n, stay */
 } attribute;
 
 typedef PT_VECTOR(attribute) attributes;
@@ -69,7 +69,7 @@ static const char *attribute_of(const attributes *a, const char *name)
 }
 
 /* Reads a quoted text from its opening quote on; *p then points behind its closing quote. The
- * caller frees the result. Only \" is undone, because other escapes mean something else in each
+ * caller frees the result. Only \" is decoded, because the meaning of other escapes depends on the
  * attribute. */
 static char *read_quoted(const char **p, const char *end)
 {
@@ -197,7 +197,8 @@ static double number_of(const char *text, double otherwise)
     return isfinite(value) && value > 0 ? value : otherwise;
 }
 
-/* The text without backslashes of escapes, or NULL for NULL; the caller frees. */
+/* The text with each backslash removed that escapes a character; NULL for NULL. The caller frees
+ * it. */
 static char *plain_text(const char *text)
 {
     if (text == NULL) return NULL;
@@ -235,7 +236,7 @@ static void read_node(reading *r, const char *id, size_t length, const attribute
     node->label = read_label(label != NULL ? label : node->id, font_size > 200 ? 200 : font_size);
     node->is_legend = legend;
     node->shape = shape != NULL && strcmp(shape, "box3d") == 0 ? PT_SHAPE_BOX_3D : PT_SHAPE_BOX;
-    if (pt_equals_n(id, length, "Legend")) { /* the Perl pprof's */
+    if (pt_equals_n(id, length, "Legend")) { /* the Perl pprof's legend is a node of this id */
         node->shape = PT_SHAPE_NONE;
         node->is_legend = true;
     }

@@ -1,8 +1,8 @@
 /* drawing.h: a graph of boxes and arrows, to be laid out and drawn.
  *
- *   dot text -> pt_drawing_read -> pt_drawing, sizes known
- *                                    -> pt_layout (layout.h): places known
- *                                         -> pt_picture_svg, _ps, _pdf (picture.h)
+ *   dot text -> pt_drawing_read -> pt_drawing with sizes
+ *                                    -> pt_layout (layout.h) -> the same pt_drawing with places
+ *                                         -> pt_picture_svg, _ps, _pdf (picture.h) -> file
  *
  * pt_drawing_read reads the part of Graphviz's language that pprof's graphs (Go's and Perl's) use.
  * All lengths are points (1/72 inch); x grows to the right, y downwards. Texts are UTF-8. A drawing
@@ -36,7 +36,7 @@ typedef struct pt_drawing_node {
     pt_shape_kind shape;
     char *colour, *fill, *tooltip; /* "#b20000"; NULL: none */
     unsigned peripheries;          /* borders, one inside the other: 1 to 3 */
-    bool is_legend;                /* stands above the graph */
+    bool is_legend;                /* the node is the legend, which stands above the graph */
     double width, height;          /* of the outermost border */
     double x, y;                   /* its centre; from pt_layout */
 } pt_drawing_node;
@@ -52,8 +52,8 @@ typedef struct pt_drawing_edge {
     pt_drawing_label label;
     char *colour, *tooltip; /* NULL: none */
     double pen_width;       /* 0.5 to 8 */
-    double weight;          /* how much the edge should be short and straight, up to 1000 */
-    unsigned min_ranks;     /* ranks from `from` down to `to`, at least: 1 to 8 */
+    double weight;      /* the larger, the shorter and straighter the edge is drawn; up to 1000 */
+    unsigned min_ranks; /* least number of ranks from `from` down to `to`: 1 to 8 */
     pt_line_style style;
     /* From pt_layout. A chain of cubic Bezier curves: [0] is its start; then each curve has two
      * control points and its end. curve_count is 3 * curves + 1, or 0: the edge is not drawn. */

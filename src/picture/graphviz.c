@@ -11,7 +11,7 @@
 
 typedef void pt_painter(pt_out *out, const pt_drawing *drawing);
 
-/* NULL: only Graphviz draws this type. */
+/* The function that draws this type of picture; NULL: only Graphviz draws the type. */
 static pt_painter *painter_of(const char *type)
 {
     if (strcmp(type, "svg") == 0) return pt_picture_svg;
@@ -52,7 +52,8 @@ static const char *last_line(pt_buf *said)
     return newline != NULL ? newline + 1 : text;
 }
 
-/* Passes on the safe part of dot's output. */
+/* Appends dot's output to *ret_picture; of SVG only the elements and attributes of the allow-list
+ * (pt_picture_svg_of_dot). */
 static pt_status pass_on(const pt_buf *output, const char *type, pt_buf *ret_picture,
                          pt_error *reterr)
 {
@@ -70,7 +71,8 @@ static pt_status pass_on(const pt_buf *output, const char *type, pt_buf *ret_pic
     return status;
 }
 
-/* limit_s: the time limit of dot; 0 = none. PT_ERR_LIMIT: dot exceeded it. */
+/* Draws the graph with dot. limit_s: time limit in seconds; 0 = none. PT_ERR_LIMIT: dot exceeded
+ * the limit. */
 static pt_status run_dot(const char *path, const pt_buf *dot, const char *type, int limit_s,
                          pt_buf *ret_picture, pt_error *reterr)
 {

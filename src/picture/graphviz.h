@@ -11,11 +11,11 @@ typedef enum { PT_ENGINE_AUTO, PT_ENGINE_DOT, PT_ENGINE_OWN } pt_engine;
 /* The time that PT_ENGINE_AUTO gives dot before pitot draws svg, ps and pdf itself. */
 #define PT_GRAPHVIZ_LIMIT_S 30
 
-/* type: svg, ps, pdf, png, gif, ... ; only the first three without Graphviz. *ret_engine (may be
- * NULL) is the name of the engine, static. PT_ERR_UNSUPPORTED: no engine can draw the type;
- * PT_ERR_SYSTEM: dot failed, with its last line. search: folders where dot may be, as in PATH. dot
- * ends with the thread that calls this.
- * progress: shows how long dot takes; may be NULL. */
+/* Draws a graph of dot text. type: svg, ps, pdf, png, gif, ... ; without Graphviz only svg, ps and
+ * pdf. search: folders where dot may be, as in PATH. progress: shows how long dot takes; may be
+ * NULL. *ret_engine (may be NULL): the name of the engine, static. dot is killed if the calling
+ * thread ends. PT_ERR_UNSUPPORTED: no engine can draw the type. PT_ERR_SYSTEM: dot failed; the
+ * message has the last line of its output. */
 pt_status pt_graphviz(const pt_buf *dot, const char *type, pt_engine engine, const char *search,
                       pt_progress *progress, pt_buf *ret_picture, const char **ret_engine,
                       pt_error *reterr);

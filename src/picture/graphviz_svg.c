@@ -17,7 +17,7 @@
 #include "picture/picture.h"
 #include "picture/script.h"
 
-#define MOST_OPEN 64 /* elements inside each other; Graphviz opens six */
+#define MOST_OPEN 64 /* limit of elements inside each other; Graphviz nests six */
 #define ROOT_CONSTANT                                                                              \
     "<svg width=\"100%\" height=\"100%\" xmlns=\"http://www.w3.org/2000/svg\" "                    \
     "xmlns:xlink=\"http://www.w3.org/1999/xlink\""
@@ -57,7 +57,7 @@ typedef enum {
     VALUE_NUMBERS, /* numbers, commands of paths, functions of transform */
     VALUE_WORDS,   /* names, families of fonts, colours */
     VALUE_TEXT,    /* any text: it is shown, so it is escaped */
-    VALUE_PLACE,   /* a place in this document: #... */
+    VALUE_PLACE,   /* a reference to an element of this document: #ID */
 } value_kind;
 
 static const struct {
@@ -125,7 +125,7 @@ static bool is_allowed_attribute(pt_span element, pt_span name, pt_span value)
 
 /* ---- Text and references ---- */
 
-/* The character of "#38" or "#x26", which stands in "&#38;" or "&#x26;"; 0: there is none. */
+/* The character that the part "#38" of "&#38;", or "#x26" of "&#x26;", stands for; 0: none. */
 static uint32_t character_of(pt_span digits)
 {
     char text[12];
@@ -139,8 +139,8 @@ static uint32_t character_of(pt_span digits)
     return *end == '\0' && code <= 0x10ffff ? (uint32_t)code : 0;
 }
 
-/* Puts the character of the reference at s, which begins with '&'. Returns the bytes of the
- * reference; 0: it is not known. */
+/* Puts the character of the reference with which s begins, such as "&lt;". Returns the length of
+ * the reference in bytes; 0 for an unknown reference, for which nothing is put. */
 static size_t put_reference(pt_buf *to, pt_span s)
 {
     static const struct {
@@ -160,8 +160,8 @@ static size_t put_reference(pt_buf *to, pt_span s)
     return name.size + 2;
 }
 
-/* Resolves the references of the text, escapes the text again and puts it. An "&" that begins no
- * known reference is a character of the text. */
+/* Resolves the references in the text, escapes the resulting text and puts it. An "&" that begins
+ * no known reference is a character of the text. */
 static void put_text_again(pt_out *out, pt_span text)
 {
     PT_AUTO(pt_buf) plain = PT_BUF_INIT;
@@ -216,7 +216,7 @@ static bool skip_blanks(svg_filter *f)
     return f->at > from;
 }
 
-/* Reads name="value". False: the tag ends here, or the input was refused. */
+/* Reads name="value". False: the tag has no further attribute, or the input was refused. */
 static bool take_attribute(svg_filter *f, pt_span *ret_name, pt_span *ret_value)
 {
     const bool apart = skip_blanks(f);
@@ -245,8 +245,8 @@ static void put_attribute(pt_out *out, pt_span name, pt_span value)
     pt_out_char(out, '"');
 }
 
-/* Writes the root with its view box as the only attribute that is kept, and opens the group that
- * the script moves. */
+/* Reads the attributes of the root element and writes the root. Only the view box is kept. Also
+ * opens the group that the script moves. */
 static void take_root_attributes(svg_filter *f)
 {
     pt_span attribute, value;
@@ -257,7 +257,7 @@ static void take_root_attributes(svg_filter *f)
     pt_out_text(f->out, ">\n<g id=\"viewport\">\n");
 }
 
-/* Reads ">" or "/>". True: it was "/>". */
+/* Reads the end of a tag, ">" or "/>". Returns true for "/>". */
 static bool take_tag_end(svg_filter *f)
 {
     const bool empty = f->at < f->end && *f->at == '/';
@@ -269,7 +269,7 @@ static bool take_tag_end(svg_filter *f)
     return empty;
 }
 
-/* Each element ends its line. */
+/* Writes an end tag and a newline; at the end of the root, the script before it. */
 static void put_end_tag(svg_filter *f, pt_span name)
 {
     if (f->depth == 0) {
@@ -346,7 +346,7 @@ static bool input_begins(const svg_filter *f, const char *text)
     return (size_t)(f->end - f->at) >= size && memcmp(f->at, text, size) == 0;
 }
 
-/* A document type with declarations of its own is refused. */
+/* Skips the document type. One with declarations of its own, or at a wrong place, is refused. */
 static void skip_document_type(svg_filter *f)
 {
     const char *close = memchr(f->at, '>', (size_t)(f->end - f->at));

@@ -1,4 +1,5 @@
-/* layout.c: splits a drawing into connected parts, lays each out, and sets them side by side. */
+/* layout.c: splits a drawing into parts that no arrow connects, lays each part out, and places the
+ * parts side by side. */
 #include "picture/layout.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@
 
 #define MARGIN    8.0
 #define PART_GAP  24.0
-#define LOOP_ROOM 26.0 /* beside a box with an arrow to itself */
+#define LOOP_ROOM 26.0 /* room to the right of a box with an arrow to itself */
 
 /* ---- Parts ---- */
 
@@ -153,8 +154,8 @@ static double place_legend(pt_drawing *d)
     return y;
 }
 
-/* Sets the parts in rows, the largest first. A row is about as wide as the widest part, or as all
- * rows together are high. */
+/* Places the parts in rows, the largest part first. A row is as wide as the widest part, or 1.4
+ * times as wide as a square with the area of all parts, whichever is wider. */
 static void place_parts(parts *all, pt_drawing *d)
 {
     PT_FREE pt_part **order = pt_alloc(all->count + 1, sizeof *order);

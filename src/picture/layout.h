@@ -1,11 +1,12 @@
 /* layout.h: gives the boxes and arrows of a drawing their places: in ranks, callers above callees.
  *
- *   1. arrows that close a cycle are turned round          layout_rank.c
+ *   1. arrows that close a cycle are reversed              layout_rank.c
  *   2. each box gets a rank, so that arrows are short      layout_rank.c
  *   3. arrows get a bend on each rank that they cross,
  *      and room for their labels                           layout_rank.c
- *   4. ranks are ordered, so that few arrows cross         layout_order.c
- *   5. coordinates, so that arrows are straight            layout_place.c
+ *   4. the nodes of each rank are ordered, so that few
+ *      arrows cross                                        layout_order.c
+ *   5. nodes get coordinates, so that arrows are straight  layout_place.c
  *   6. arrows become smooth curves                         layout_route.c
  *
  * After K. Sugiyama, S. Tagawa, M. Toda, "Methods for Visual Understanding of Hierarchical System

@@ -1,30 +1,29 @@
-/* layout_int.h: a part of a drawing, all of whose boxes are connected, between the steps of
- * layout.h.
+/* layout_int.h: the data that the steps of layout.h share: a connected part of a drawing.
  *
- * Boxes have even ranks, labels of arrows odd ones. An arrow from rank 0 to rank 4 has bends on the
- * ranks 1, 2 and 3; one of the odd ranks holds its label, to the right of its line.
+ * Boxes have even ranks; labels of arrows have odd ranks. An arrow from rank 0 to rank 4 has bends
+ * on the ranks 1, 2 and 3. Its label stands on rank 1 or 3, to the right of the arrow's line.
  */
 #pragma once
 
 #include "base/index.h"
 #include "picture/drawing.h"
 
-/* Boxes and bends of a part, at most. */
+/* Limit of the boxes and bends of a part. */
 #define PT_LAYER_NODES_MAX 400000
 
 /* A box, or a bend of an arrow on a rank that it crosses. */
 typedef struct pt_layer_node {
-    uint32_t box;       /* of a box: its node of the drawing; of a bend PT_NONE */
-    uint32_t edge;      /* of a bend: its edge of the part */
-    bool has_label;     /* of a bend: the arrow's label stands here */
-    double left, right; /* room that it takes beside x */
+    uint32_t box;       /* a box: its node in the drawing; a bend: PT_NONE */
+    uint32_t edge;      /* a bend: its edge in the part */
+    bool has_label;     /* a bend: the arrow's label stands here */
+    double left, right; /* room to the left and to the right of x */
     double height;
     int32_t rank;
-    uint32_t place; /* in the order of its rank, from 0 */
-    double x;       /* of a box its centre, of a bend its line */
+    uint32_t place; /* place in the order of its rank, from 0 */
+    double x;       /* x of a box's centre, or of the arrow's line at a bend */
 } pt_layer_node;
 
-/* A piece of an arrow, from a layer node to one on the next rank. */
+/* A link: a piece of an arrow, from a layer node to a layer node of the next rank. */
 typedef struct pt_layer_edge {
     uint32_t from, to;
     double weight;
@@ -34,11 +33,11 @@ typedef struct pt_layer_edge {
 typedef struct pt_part_edge {
     uint32_t edge;                   /* of the drawing */
     uint32_t from, to;               /* layer nodes; from is the upper one */
-    bool turned;                     /* the arrow points from `to` up to `from` */
-    uint32_t bend_first, bend_count; /* layer nodes, downwards */
+    bool turned;                     /* the arrow was reversed: it points from `to` up to `from` */
+    uint32_t bend_first, bend_count; /* its bends: consecutive layer nodes, from top to bottom */
 } pt_part_edge;
 
-/* Owns all but the drawing. */
+/* A part. It owns its arrays, but not the drawing. */
 typedef struct pt_part {
     pt_drawing *drawing;
     pt_layer_node *node; /* boxes first, then bends */
@@ -47,10 +46,11 @@ typedef struct pt_part {
     size_t edge_count, edge_cap;
     pt_layer_edge *link;
     size_t link_count, link_cap;
-    /* Links that reach node n: in[in_first[n]] up to in[in_first[n + 1]]; those that leave it the
-     * same in `out`. */
+    /* The links from the rank above to node n: in[in_first[n]] to in[in_first[n + 1] - 1]. `out`
+     * and out_first have the links from node n to the rank below. */
     uint32_t *in_first, *in, *out_first, *out;
-    /* Nodes of rank r in their order: order[rank_first[r]] up to order[rank_first[r + 1]]. */
+    /* The nodes of rank r from left to right: order[rank_first[r]] to order[rank_first[r + 1] - 1].
+     */
     size_t rank_count;
     uint32_t *rank_first;
     uint32_t *order;

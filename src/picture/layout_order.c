@@ -9,8 +9,9 @@
 
 /* ---- Crossings ---- */
 
-/* The number of crossings between a rank and the next. The links are gone through by their upper
- * ends; each inversion of their lower ends is a crossing. A tree of partial sums counts them. */
+/* The number of crossings of links between a rank and the next. In the list of links by their upper
+ * ends, each pair whose lower ends are in the opposite order is a crossing. tree: room for a
+ * Fenwick tree, which counts these pairs. */
 static uint64_t crossings_below(const pt_part *p, size_t rank, uint32_t *tree)
 {
     const uint32_t *order = p->order + p->rank_first[rank];
@@ -48,8 +49,8 @@ static uint64_t all_crossings(const pt_part *p, uint32_t *tree)
 
 /* ---- The first order ---- */
 
-/* Orders the nodes as a walk reaches them, depth first from the roots on, so that connected nodes
- * stand together. */
+/* Orders the nodes of each rank as a depth-first walk from the top nodes reaches them, so that
+ * connected nodes stand together. */
 static void first_order(pt_part *p)
 {
     PT_FREE uint32_t *filled = pt_alloc(p->rank_count + 1, sizeof *filled);
@@ -87,7 +88,7 @@ static void fill_ranks(pt_part *p)
 /* ---- Medians ---- */
 
 typedef struct {
-    double value; /* the median of its neighbours' places */
+    double value; /* the median of the places of the node's neighbours */
     uint32_t node, place;
 } wanted;
 
@@ -97,7 +98,8 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Gansner's weighted median of the places of a node's neighbours; -1: it has no neighbour. */
+/* Gansner's weighted median of the places of a node's neighbours in the rank above (upwards) or
+ * below; -1: no neighbours. places: scratch. */
 static double median_of(const pt_part *p, uint32_t node, bool upwards, uint32_t *places)
 {
     const uint32_t *first = upwards ? p->in_first : p->out_first;
@@ -141,8 +143,9 @@ static void sort_rank(pt_part *p, size_t rank, bool upwards, wanted *room, uint3
 
 /* ---- Exchanges ---- */
 
-/* Adds the crossings of two neighbours' links on one side: in their present order, and exchanged.
- */
+/* Counts the crossings between the links of two adjacent nodes to the rank above (upwards) or
+ * below. Adds the count for the present order to *ret_now, and for the exchanged order to
+ * *ret_then. */
 static void crossings_of_pair(const pt_part *p, uint32_t left, uint32_t right, bool upwards,
                               int64_t *ret_now, int64_t *ret_then)
 {
@@ -160,7 +163,8 @@ static void crossings_of_pair(const pt_part *p, uint32_t left, uint32_t right, b
     }
 }
 
-/* Exchanges neighbours as long as an exchange removes crossings. */
+/* Exchanges adjacent nodes of a rank where an exchange removes crossings, until none does, but in
+ * at most 12 passes. */
 static void exchange_neighbours(pt_part *p)
 {
     bool better = true;

@@ -1,10 +1,11 @@
 /* layout_place.c: coordinates of nodes.
  *
- * The wish of a node is the weighted mean of its neighbours' x. A rank is settled in one pass: of
- * all places that keep its order and its distances, it gets those with the least squares of the
- * distances to the wishes; nodes that would come too close are pooled and move together. Ranks are
- * settled in turn, several times. Then chains of nodes that are each other's heaviest neighbours
- * are made straight, as far as other nodes leave room.
+ * The wish of a node is the weighted mean of the x of its neighbours in the ranks above and below.
+ * A rank is settled in one pass: its nodes keep their order and the least distances between them,
+ * and the weighted sum of the squared distances from their wishes is minimal. Nodes that would come
+ * too close form a pool, which moves as a whole. The ranks are settled one after the other, in
+ * several rounds. A chain is a sequence of nodes in which the heaviest link of each node leads to
+ * the next node and back. At the end chains are made straight, as far as other nodes leave room.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include "base/error.h"
 #include "picture/layout_int.h"
 
-#define GAP      13.0 /* between boxes */
+#define GAP      13.0 /* least gap between two boxes; BEND_GAP: beside a bend */
 #define BEND_GAP 7.0
 #define ROUNDS   48
 
@@ -25,7 +26,7 @@ static double least_distance(const pt_layer_node *left, const pt_layer_node *rig
 
 /* Nodes of a rank that touch and move together. */
 typedef struct {
-    double sum, weight; /* of their wishes less their offsets */
+    double sum, weight; /* weighted sum of the nodes' wishes less their offsets; sum of weights */
     size_t count;
 } pool;
 
@@ -68,8 +69,8 @@ static void add_wish(const pt_part *p, const uint32_t *links, uint32_t first, ui
     }
 }
 
-/* Finds the wishes of a rank's nodes by their neighbours in the rank above, the rank below, or
- * both. */
+/* Computes the wishes of a rank's nodes (r->value, r->weight) from their neighbours in the rank
+ * above, the rank below, or both. */
 static void find_wishes(const pt_part *p, size_t rank, bool above, bool below, room *r)
 {
     for (uint32_t i = p->rank_first[rank]; i < p->rank_first[rank + 1]; i++) {
@@ -112,7 +113,8 @@ static void place_nodes_across(pt_part *p)
 
 /* ---- Straight chains ---- */
 
-/* The heaviest link of a node on one side, or PT_NONE. */
+/* The heaviest of the links[first] to links[end - 1], which are those of a node to one side;
+ * PT_NONE if there are none. */
 static uint32_t heaviest_link(const pt_part *p, const uint32_t *links, uint32_t first, uint32_t end)
 {
     uint32_t best = PT_NONE;
@@ -128,8 +130,8 @@ typedef struct {
 
 PT_ORDER(by_weight, chain, PT_DOWN(weight) ?: PT_UP(head));
 
-/* Fills next[node], the node below it in its chain or PT_NONE, and chains, the heaviest first.
- * Returns the number of chains. */
+/* Fills next[node], the node below `node` in its chain (PT_NONE = none), and the list of chains,
+ * the heaviest first. Returns the number of chains. */
 static size_t find_chains(const pt_part *p, uint32_t *next, chain *chains)
 {
     PT_FREE bool *has_above = pt_alloc(p->node_count + 1, sizeof *has_above);
@@ -185,7 +187,7 @@ static void straighten_chain(pt_part *p, const uint32_t *next, uint32_t head)
         for (; end != PT_NONE; end = next[end], count++) {
             double node_low, node_high;
             find_free_room(p, end, &node_low, &node_high);
-            node_low = fmin(node_low, p->node[end].x); /* rounding */
+            node_low = fmin(node_low, p->node[end].x); /* may be above x by a rounding error */
             node_high = fmax(node_high, p->node[end].x);
             if (fmax(low, node_low) > fmin(high, node_high)) break;
             low = fmax(low, node_low);
@@ -210,7 +212,8 @@ static void straighten_links(pt_part *p)
 
 /* ---- Heights ---- */
 
-/* The widest horizontal step of an arrow below each rank. The caller frees. */
+/* For each rank, the largest horizontal distance that a link to the next rank covers. The caller
+ * frees the array. */
 static double *steps_below(const pt_part *p)
 {
     double *step = pt_alloc(p->rank_count + 1, sizeof *step);
@@ -223,8 +226,8 @@ static double *steps_below(const pt_part *p)
     return step;
 }
 
-/* Gives each rank the height of its highest node, and the more room below it the further arrows go
- * aside. */
+/* Gives each rank the height of its highest node, and room below. The room is the larger, the
+ * larger the horizontal distance is that a link covers there. */
 static void place_ranks_down(pt_part *p)
 {
     p->rank_y = pt_alloc(p->rank_count + 1, sizeof *p->rank_y);

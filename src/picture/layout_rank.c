@@ -1,4 +1,4 @@
-/* layout_rank.c: turns arrows round that close a cycle, gives each box its rank, and adds the
+/* layout_rank.c: reverses arrows that close a cycle, gives each box its rank, and adds the
  * bends. */
 #include <math.h>
 
@@ -11,9 +11,9 @@
  * one. A sink goes to the end of the order, a source to its front; if there is neither, the box
  * with the largest weight out less weight in goes to the front. */
 typedef struct {
-    double *in, *out; /* weights of the arrows that are left */
-    bool *gone;
-    uint32_t *first, *arc; /* edges of a node, both directions */
+    double *in, *out; /* by box: the weight of its arrows from and to boxes that are not out yet */
+    bool *gone;       /* by box: it was taken out */
+    uint32_t *first, *arc; /* edges from and to box n: arc[first[n]] to arc[first[n + 1] - 1] */
 } peeling;
 
 static void gather_arcs(const pt_part *p, peeling *s)
@@ -115,7 +115,8 @@ static int32_t length_of(const pt_part *p, const pt_part_edge *e)
     return 2 * (int32_t)p->drawing->edge[e->edge].min_ranks;
 }
 
-/* Gives every box the least rank that its callers allow, in one pass by position. */
+/* Gives every box the least rank that lies far enough below its callers (min_ranks). by_position:
+ * the boxes in an order in which callers come first, so that one pass suffices. */
 static void rank_by_longest_path(pt_part *p, const uint32_t *by_position, const peeling *s)
 {
     for (size_t k = 0; k < p->box_count; k++) {
@@ -128,7 +129,8 @@ static void rank_by_longest_path(pt_part *p, const uint32_t *by_position, const 
     }
 }
 
-/* Moves a box to the rank at which its arrows are shorter in sum. True: it moved. */
+/* Moves a box up or down as far as its arrows allow, if the weighted sum of their lengths becomes
+ * less. Returns true if the box moved. */
 static bool settle_box(pt_part *p, uint32_t node, const peeling *s)
 {
     int32_t low = INT32_MIN, high = INT32_MAX;

@@ -1,6 +1,6 @@
-/* layout_route.c: makes arrows smooth curves. x is a function of y through the arrow's bends, of
- * cubic pieces that stay between the points that they join (F. Fritsch, R. Carlson, "Monotone
- * Piecewise Cubic Interpolation", 1980). */
+/* layout_route.c: makes arrows smooth curves. An arrow's curve gives x as a function of y. It
+ * consists of cubic pieces between the arrow's bends; the x of a piece stays between those of its
+ * two ends (F. Fritsch, R. Carlson, "Monotone Piecewise Cubic Interpolation", 1980). */
 #include <math.h>
 #include <stdlib.h>
 
@@ -28,13 +28,15 @@ typedef struct {
 
 PT_ORDER(by_x, port, PT_UP(wanted) ?: PT_UP(edge));
 
-/* How far from a box's centre its arrows may be. */
+/* The largest horizontal distance between a node's centre and the ends of its arrows: less than
+ * half of the width of a box, 0 for a bend. */
 static double half_width(const pt_part *p, const pt_layer_node *node)
 {
     return node->box != PT_NONE ? 0.42 * p->drawing->node[node->box].width : 0;
 }
 
-/* The x of an arrow between a box and a node, at the box: one x for both, if there is any. */
+/* The x at which an arrow between a box and the node `beside` of its next rank should leave the
+ * box. The arrow is vertical if an x is possible at both. */
 static double wanted_x(const pt_part *p, const pt_layer_node *box, const pt_layer_node *beside)
 {
     const double mine = half_width(p, box), its = half_width(p, beside);
@@ -44,8 +46,8 @@ static double wanted_x(const pt_part *p, const pt_layer_node *box, const pt_laye
     return beside->x < box->x ? box->x - mine : box->x + mine;
 }
 
-/* Spreads sorted ports within [low, high], so that each has PORT_GAP to the next, or an equal
- * share. */
+/* Moves sorted ports apart within [low, high]: the gap between two ports becomes at least PORT_GAP,
+ * or an equal share of the range if that is less. */
 static void spread_ports(port *list, size_t count, double low, double high)
 {
     const double gap = count > 1 ? fmin(PORT_GAP, (high - low) / (double)(count - 1)) : 0;
@@ -59,8 +61,8 @@ static void spread_ports(port *list, size_t count, double low, double high)
     }
 }
 
-/* The x of arrows at boxes: [2 * edge] at the upper box, [2 * edge + 1] at the lower box. The
- * caller frees. */
+/* The x of each arrow's ends: [2 * edge] at the upper box, [2 * edge + 1] at the lower box. The
+ * caller frees the array. */
 static double *ports_of(const pt_part *p)
 {
     double *at = pt_alloc(2 * p->edge_count + 1, sizeof *at);
@@ -126,8 +128,8 @@ static void put_curve(pt_drawing_edge *edge, const points *list, const double *s
     }
 }
 
-/* Shortens the list at the arrow's tip, so that the line ends inside the arrowhead. Returns the
- * tip. */
+/* Moves the last point of the arrow's line back from the tip, so that the line ends inside the
+ * arrowhead. up: the arrow points upwards, and its tip is the first point. Returns the tip. */
 static pt_point cut_tip(points *list, bool up)
 {
     const size_t last = list->count - 1;

@@ -9,12 +9,13 @@
 typedef struct {
     pt_buf *buf;
     bool pdf;
-    double height; /* of the page, on which y grows upwards */
+    double height; /* height of the page. On the page y grows upwards, in a drawing downwards */
 } page;
 
 /* ---- Colours and lines ---- */
 
-/* Puts "#rrggbb" as three shares; anything else is black, but "gray". */
+/* Puts the colour, "#rrggbb" or "gray", as three shares from 0 to 1, and the operator. Any other
+ * text is black. */
 static void put_colour(const page *p, const char *colour, const char *operator)
 {
     unsigned rgb = 0;
@@ -42,7 +43,8 @@ static void put_rectangle(const page *p, double left, double top, double width, 
 
 /* ---- Text ---- */
 
-/* Puts one byte a character: Latin-1, and the ellipsis of PDF's WinAnsi. */
+/* Puts the UTF-8 text as a string with one byte for each character: Latin-1, and in PDF the
+ * ellipsis of WinAnsi. */
 static void put_string(const page *p, const char *text)
 {
     pt_put_u8(p->buf, '(');

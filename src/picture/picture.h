@@ -17,7 +17,7 @@ void pt_picture_ps(pt_out *out, const pt_drawing *drawing);
 void pt_picture_pdf(pt_out *out, const pt_drawing *drawing);
 
 /* Reads size bytes of SVG that `dot -Tsvg` printed, and writes the elements and attributes of an
- * allow-list: the result runs nothing but our script (script.h), loads nothing and links to no
- * other document. In a browser it fills the window, zooms and moves. PT_ERR_FORMAT: the input is no
+ * allow-list: the result runs no script but pitot's (script.h), loads nothing and links to no other
+ * document. In a browser it fills the window, zooms and moves. PT_ERR_FORMAT: the input is no
  * well-formed SVG; `out` then holds a part of the picture, which must not be used. */
 pt_status pt_picture_svg_of_dot(pt_out *out, const char *svg, size_t size, pt_error *reterr);
