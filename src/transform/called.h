@@ -3,7 +3,7 @@
  *   main                        a function
  *   main /src/main.c:7          the same, with the place that some rows have
  *   [libfoo.so+0x1200..]        a frame without a name
- *   [libfoo.so]  /src/main.c    all that lies in it, unless a row is called so
+ *   [libfoo.so]  /src/main.c    all frames in that file, unless a row has this name
  */
 #pragma once
 
@@ -12,11 +12,12 @@
 /* Does the name mean the frame? line: of the location; PT_NONE if the location has no lines. */
 typedef bool pt_called_fn(const pt_profile *p, uint32_t location, uint32_t line, const char *name);
 
-/* The meanings of a name, the closest first: a row of that name; frames without a name in the
- * mapped file; all frames in the mapped file or source file. The first that any frame has counts.
- */
+/* The possible meanings of a name, the closest first: a row of that name; frames without a name in
+ * the mapped file; all frames in the mapped file or source file. A name has the first of these
+ * meanings that fits any frame of the profile. */
 enum { PT_CALLED_COUNT = 3 };
 extern pt_called_fn *const pt_called[PT_CALLED_COUNT];
 
-/* The first meaning that a frame of the profile has; NULL: it is no name. */
+/* The meaning of the name in the profile: the first that fits a frame. NULL: none fits, so the text
+ * is no name. */
 pt_called_fn *pt_called_find(const pt_profile *p, const char *name);

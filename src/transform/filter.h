@@ -6,14 +6,14 @@
  * profile/prune.go, internal/driver/driver_focus.go), in this order:
  *
  *   1. a sample with a frame that matches ignore is dropped, whatever else matches
- *   2. with a focus, a sample without a frame that matches it is dropped. With any of the four, a
- *      sample without frames is dropped
+ *   2. with a focus, a sample without a frame that matches it is dropped. With any of focus,
+ *      ignore, hide and show, a sample without frames is dropped
  *   3. in the remaining samples, hide removes functions that match, and show those that do not; if
  *      the mapped file matches, that decides for all functions of the frame
  *   4. a sample that has lost all its frames is dropped
  *   5. with show_from, the callers of the matching frame nearest the root are cut off; a sample
- *      without such a frame is dropped. Inside a frame, functions outside the outermost matching
- *      one go; if the mapped file matches, all stay
+ *      without such a frame is dropped. Inside a frame, the callers of the outermost matching
+ *      function are removed; if the mapped file matches, all functions stay
  *   6. tag_focus drops samples without a label that matches; tag_ignore drops samples with one
  *   7. tag_show and tag_hide select labels by their keys
  *   8. with prune_from, the callees of the matching frame nearest the leaf are cut off; it compares
@@ -51,8 +51,8 @@ typedef enum {
 #define PT_FILTER_COUNT 11
 
 typedef struct pt_filtered {
-    const pt_profile *profile; /* one reference; the given profile itself if the query has no option
-                                  of this kind */
+    const pt_profile *profile;   /* one reference; the given profile itself if the query has none of
+                                  these options */
     bool asked[PT_FILTER_COUNT]; /* the query has this option */
     /* Something matches the pattern: a frame of the profile, a sample that earlier steps kept, or a
      * key of such samples. With query->pprof this is false exactly where pprof prints "...

@@ -205,7 +205,7 @@ static bool set_matches(tag_pattern *t, const pt_profile *p, const pt_tag_units 
         if (t->is_range != (l->kind == PT_LABEL_NUMBER) || !pt_label_counts(l, pprof)) continue;
         if (t->is_range) {
             const char *unit = pt_tag_unit_of(units, l->key);
-            if (unit == NULL) unit = pt_text(p, l->unit); /* of a column */
+            if (unit == NULL) unit = pt_text(p, l->unit); /* the label was made of a column */
             if (in_range(&t->range, l->num, unit)) return true;
         } else {
             mask |= mask_of(t, p, l->key, l->str);

@@ -147,7 +147,8 @@ static bool parse_clock(const char *at, const char *end, time_range *ret)
            ret->first <= ret->last;
 }
 
-/* Seconds before the first sample count from it: no sample can be meant by the clock. */
+/* If the range lies before the first sample, no sample is in it by the profile's clock: then its
+ * seconds count from the first sample. */
 static void count_from_first(const time_choice *c, time_range *range)
 {
     const int64_t named = range->last != INT64_MAX ? range->last : range->first;

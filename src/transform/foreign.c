@@ -48,8 +48,9 @@ static bool is_foreign_call(const void *context, uint32_t from, uint32_t to)
     return !f->own[from] || !f->own[to];
 }
 
-/* Says how many calls of the program's functions have costs that stay with PT_FOREIGN_NAME: a
- * profile of call arcs has no stacks to tell which caller the costs of a callee are of. */
+/* Reports the number of calls from the program's functions to other functions. A profile of call
+ * arcs has no stacks that show which caller a callee's self belongs to, so it counts for
+ * PT_FOREIGN_NAME. */
 static void say_lost_arcs(const folding *f, pt_diag *diag)
 {
     const pt_arcs *const arcs = f->profile->arc;
@@ -61,7 +62,7 @@ static void say_lost_arcs(const folding *f, pt_diag *diag)
                 "counts for '" PT_FOREIGN_NAME "'");
 }
 
-/* The profile with one more location, of a function with that name: its last. */
+/* The profile with one more location, the last, whose function is PT_FOREIGN_NAME. */
 static pt_status add_foreign(const pt_profile *p, const pt_profile **ret_extended, pt_error *reterr)
 {
     pt_builder *const b = pt_builder_extend(p);

@@ -12,8 +12,8 @@
 
 /* own_line: per line of the profile; own_nameless: per mapping, for locations without lines
  * (view/own_code.h finds both). Samples keep their values: a stack without an own frame becomes one
- * frame PT_FOREIGN_NAME, and an empty stack stays empty. Calls between other functions than own
- * ones are dropped; diag says how many of them had an own caller, whose totals become smaller.
+ * frame PT_FOREIGN_NAME, and an empty stack stays empty. Call arcs stay only if both ends are own
+ * functions; diag gets the number of dropped arcs with an own caller, whose total becomes smaller.
  * *ret_profile is a new reference. Errors: the profile has no room for one more function. */
 pt_status pt_fold_foreign(const pt_profile *profile, const bool *own_line, const bool *own_nameless,
                           const pt_profile **ret_profile, pt_diag *diag, pt_error *reterr);

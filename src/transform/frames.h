@@ -15,7 +15,7 @@ typedef struct pt_frames_edit {
      * and returns their number. NULL: all stay. */
     uint32_t (*edit_stack)(const void *context, uint32_t stack, uint32_t *ret_frames);
     const void *context;
-    /* Per stack, per label set: true: its samples are dropped. NULL: none. */
+    /* Flags per stack and per label set: true = its samples are dropped. NULL = none are. */
     const bool *stack_dropped, *set_dropped;
     /* Whether an arc is dropped; an arc is treated like a stack of two frames. NULL: none is. */
     bool (*drops_arc)(const void *context, uint32_t from, uint32_t to);
@@ -65,8 +65,8 @@ uint32_t pt_set_maker_commit(pt_set_maker *maker);
 /* Returns the table; frees the maker. */
 pt_label_sets *pt_set_maker_finish(pt_set_maker *maker);
 
-/* The given rows of the samples, all columns. The caller owns the result, and may change its stack
- * and labels. */
+/* The given rows of the samples, all columns. The caller owns the result, and may change its
+ * columns `stack` and `labels`. */
 pt_samples *pt_samples_pick(const pt_samples *from, const uint32_t *rows, uint32_t count);
 
 /* The unknown fields without those of the messages in `lost` (1u << pt_message); reports the loss

@@ -12,7 +12,9 @@
 #include "process/path_kind.h"
 #include "transform/frames.h"
 
-/* A language's functions count for FRAME + its row, the interpreter's own for FILE + its row. */
+/* Kinds of locations. FRAME + row: a function of the language in that row of `languages`; FILE_OF +
+ * row: code of its interpreter's file. MACHINERY: a builtin of V8 that is_machinery recognizes.
+ * MEMORY: memory without a file. */
 enum { LANGUAGES = 4, PYTHON = 0 };
 enum {
     OTHER,
@@ -30,7 +32,7 @@ static bool is_python_file(const char *path)
     return pt_python_version_of_name(path, &major, &minor);
 }
 
-/* Languages whose interpreter is a file of its own. */
+/* Languages whose interpreter is a mapped file of its own, without other code. */
 static const struct {
     const char *mapping; /* of the language's frames */
     bool (*is_file)(const char *path);
@@ -55,7 +57,7 @@ static const char *name_of(const pt_profile *p, uint32_t location)
     return function != PT_NONE ? pt_text(p, p->function->name[function]) : "";
 }
 
-/* How names of V8's builtins begin, without "Builtins_", that call functions or enter them. */
+/* Names of V8's builtins that call functions or enter them: beginnings, without "Builtins_". */
 static const char *const machinery[] = {
     "AdaptorWithBuiltin",
     "Baseline",
@@ -107,7 +109,8 @@ static bool is_frame(uint8_t kind)
     return kind == JAVASCRIPT || (kind >= FRAME && kind < FRAME + LANGUAGES);
 }
 
-/* Does the frame work for a function of a language? has: kinds that the stack has. */
+/* Is a frame of this kind removed? caller: the kind of its caller; has: the kinds of frames that
+ * the stack has. */
 static bool is_folded(uint8_t kind, uint8_t caller, const bool has[KINDS])
 {
     if (kind == MACHINERY) return has[JAVASCRIPT];

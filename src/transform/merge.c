@@ -279,8 +279,8 @@ static void map_stack(adding *a, uint32_t row, mapped_stacks *mapped)
 
 static void intern_mapped(adding *a, const mapped_stacks *mapped)
 {
-    size_t at = 0, known = 0; /* frames before the current stack; those of them in stacks that were
-                                 known already */
+    size_t at = 0, known = 0; /* frames before the current stack; of these, frames of stacks that
+                                 the result had already */
     for (size_t i = 0; i < mapped->count; i++)
         pt_builder_stack_fetch(a->b, mapped->hash[i]);
     for (size_t i = 0; i < mapped->count; i++) {

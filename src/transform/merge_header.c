@@ -159,12 +159,12 @@ void pt_merge_extras(adding *a)
     for (uint32_t i = 0; i < from->t.count; i++) {
         const uint32_t key = map_string(a, from->key[i]), value = map_string(a, from->value[i]);
         const uint64_t hash = pt_hash_u32_pair(key, value);
-        /* Compares with those of earlier profiles only. */
+        /* Compares with earlier profiles only: this profile's extras are not in the index yet. */
         if (has_extra(m, hash, key, value)) continue;
         PT_PUSH(m->extra, (struct extra_line){key, value});
         pt_builder_extra(a->b, (pt_string_id){key}, (pt_string_id){value});
     }
-    /* Each once: equal entries make every search of the index as long as they are many. */
+    /* Adds each distinct line to the index once: many equal entries would make searches long. */
     for (size_t i = before; i < m->extra.count; i++) {
         const struct extra_line line = m->extra.items[i];
         const uint64_t hash = pt_hash_u32_pair(line.key, line.value);

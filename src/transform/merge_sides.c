@@ -22,7 +22,7 @@ typedef struct {
 
 struct pt_merge_sides {
     PT_VECTOR(arc_row) arc;
-    PT_VECTOR(int64_t) cost; /* the result's events of arc 0, of arc 1 ... */
+    PT_VECTOR(int64_t) cost; /* for each event of the result the cost of arc 0, then of arc 1 ... */
     PT_VECTOR(pt_bin) bin;
     PT_VECTOR(pt_block) block;
     pt_index arc_index, bin_index, block_index;

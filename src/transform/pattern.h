@@ -1,10 +1,11 @@
 /* pattern.h: matches the text of a query against each string of a profile, at most once; for use
  * inside transform.
  *
- * The text of a query that is about frames is a regular expression, or a name that was copied from
- * a report (called.h): if frames have that name and it does not match them, and itself, as an
- * expression. "main" matches remain, too; "operator()" and "[libfoo.so+0x1200..]" are names. Not so
- * for pprof. */
+ * A query's text about frames is a regular expression, or a name that was copied from a report
+ * (called.h). It is a name if frames have this name, and if as an expression it does not match all
+ * of these frames, or does not match itself. So "main" is an expression, which also matches
+ * "remain"; "operator()" and "[libfoo.so+0x1200..]" are names. With pprof's rules each text is an
+ * expression. */
 #pragma once
 
 #include "base/regex.h"
@@ -18,14 +19,14 @@ typedef struct pt_pattern {
     pt_regex *regex;     /* NULL if the text is a name that is no regular expression */
     pt_called_fn *is_it; /* the text is a name; NULL: an expression */
     bool of_places;      /* the names of frames without a name match, too */
-    uint8_t *answer;     /* per string: not matched yet, no, yes */
+    uint8_t *answer;     /* per string: it was not tested yet, does not match, matches */
     pt_error error;      /* sticky: matching took too long */
 } pt_pattern;
 
 typedef enum {
-    PT_PATTERN_KEYS,   /* of labels */
-    PT_PATTERN_FRAMES, /* of frames, whose names count, too */
-    PT_PATTERN_PPROF,  /* accepts only what Go's regexp accepts */
+    PT_PATTERN_KEYS,   /* an expression for keys of labels */
+    PT_PATTERN_FRAMES, /* an expression for frames, or a frame's name */
+    PT_PATTERN_PPROF,  /* an expression in the syntax of Go's regexp */
 } pt_pattern_kind;
 
 /* Compiles a pattern. text NULL or "": the query lacks the option. The profile and the text are

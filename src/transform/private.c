@@ -191,7 +191,7 @@ static bool is_named(const char *keys, const char *key)
     return false;
 }
 
-/* The sets keep their numbers: one that has lost all labels is an empty one. */
+/* The label sets with clean labels. Sets keep their numbers; a set may lose all its labels. */
 static pt_label_sets *clean_labels(cleaning *c)
 {
     const pt_label_sets *const old = c->p->labels;
@@ -218,7 +218,7 @@ static pt_label_sets *clean_labels(cleaning *c)
     return sets;
 }
 
-/* NULL: samples have no names of processes. */
+/* The samples with clean names of processes; NULL: samples have no such names. */
 static pt_samples *clean_samples(cleaning *c)
 {
     const pt_samples *const old = c->p->sample;

@@ -30,7 +30,7 @@ typedef struct pt_query {
     const char *hide;        /* drop frames that match; samples left without frames are dropped */
     const char *show;        /* keep only frames that match */
     const char *show_from;   /* cut stacks above the frame nearest the root that matches; samples
-                                without one are dropped */
+                                without such a frame are dropped */
     const char *prune_from;  /* cut stacks below the frame nearest the leaf that matches */
     const char *tag_focus;   /* keep samples with a label that matches: [key=]range or patterns */
     const char *tag_ignore;  /* drop samples with a label that matches */
@@ -46,8 +46,8 @@ typedef struct pt_query {
     bool relative;           /* percentages of the remaining samples instead of the whole profile */
     bool native;             /* keep frames of an interpreter's own code */
     bool all_frames;         /* keep frames that the profile marks for removal (prune.h) */
-    bool no_private;         /* without what identifies people and machines (private.h) */
-    const char *keep_labels; /* labels that stay all the same: "KEY,KEY" */
+    bool no_private;         /* remove the data that identifies people and machines (private.h) */
+    const char *keep_labels; /* labels that stay with no_private: "KEY,KEY" */
     bool pprof; /* exactly as google/pprof: its regular expressions (RE2), its reading of labels (a
                    number 0 without a unit is none), its oddities */
 } pt_query;

@@ -49,8 +49,8 @@ static void number_functions(collapsing *c)
     }
 }
 
-/* The number of kept frames, from the root on, that stay when the given location follows; it
- * replaces the other kept frames. `depth`: it replaces none. */
+/* `kept` holds the `depth` frames, from the root on, that stay of the stack so far. Returns how
+ * many of these stay when `location` follows: it replaces the frames behind them. */
 static uint32_t place_of(const collapsing *c, const uint32_t *kept, uint32_t depth,
                          uint32_t location)
 {

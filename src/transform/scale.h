@@ -18,8 +18,8 @@ const pt_profile *pt_scale(const pt_profile *profile, const double *ratios);
  * must not be 0; a negative one changes nothing, as in pprof. The caller unrefs the result. */
 const pt_profile *pt_divide(const pt_profile *profile, double by);
 
-/* This label marks the samples of the base in a difference; 100 % are then the base's values alone.
- */
+/* This label marks the samples of the base in a difference. If there are any, the base's values
+ * alone are 100 %. */
 #define PT_BASE_KEY  "pprof::base"
 #define PT_BASE_TEXT "true"
 

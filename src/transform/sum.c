@@ -58,7 +58,7 @@ static pt_status find_parts(const pt_profile *p, const char *names, parts *ret_p
     return status;
 }
 
-/* The strings, and one more. */
+/* The table of strings with one more string, the last. */
 static pt_strings *strings_with(const pt_strings *old, const char *text)
 {
     const uint32_t count = old->t.count;
@@ -101,7 +101,7 @@ static pt_samples *samples_with(const pt_samples *old, const parts *of)
     return samples;
 }
 
-/* The same calls; what they cost of the sum is not known. */
+/* The table of arcs for one more event. The arcs have no cost of it. */
 static pt_arcs *arcs_with(const pt_arcs *old)
 {
     const uint32_t count = old->t.count;

@@ -194,7 +194,8 @@ typedef struct {
         size_t count, cap;
     } frame;
     pt_index frame_index;
-    /* Per label set: index in `of_set` of its frames (leaves, then roots), or PT_NONE. */
+    /* Per label set: the index in `of_set` of its frames (roots, then leaves); PT_NONE: not made
+     * yet. */
     uint32_t *set_first;
     uint32_t *of_set;
     size_t of_set_count, of_set_cap;

@@ -9,9 +9,9 @@
 #include "transform/query.h"
 
 typedef struct pt_tagged {
-    /* One reference; the given profile itself if the query has neither option. */
+    /* One reference; the given profile itself if the query has neither tag_root nor tag_leaf. */
     const pt_profile *profile;
-    bool root_matched, leaf_matched; /* some sample has such a label */
+    bool root_matched, leaf_matched; /* some sample has a label of a key of tag_root, tag_leaf */
 } pt_tagged;
 
 /* Adds a frame for each key of query->tag_root above the stacks' roots, the first key as the new
@@ -41,8 +41,9 @@ void pt_tag_units_done(pt_tag_units *units);
 /* The unit of a key (a string of the profile); NULL if no sample has a number of it. */
 const char *pt_tag_unit_of(const pt_tag_units *units, uint32_t key);
 
-/* Converts the columns pid, tid, cpu and comm to labels, and with_time the time since the start of
- * the recording. Returns a new reference, to the same profile if it has none. */
+/* Converts the columns pid, tid, cpu and comm to labels; if with_time, also the column of times, as
+ * the time since the start of the recording. Returns a new reference, to the same profile if it has
+ * no such column. */
 const pt_profile *pt_columns_to_labels(const pt_profile *profile, bool with_time);
 
 /* Whether a label counts; pprof: a number 0 without a unit does not, as in google/pprof. */

@@ -15,8 +15,8 @@ typedef struct {
     bool *is_shortened;  /* by stack */
 } folding;
 
-/* How names of the kernel's functions begin that put a thread to sleep, or wake it, for others
- * (kernel/sched, kernel/time, kernel/futex, kernel/locking). */
+/* Beginnings of the names of the kernel's functions that put a thread to sleep, or wake it, on
+ * behalf of other functions (kernel/sched, kernel/time, kernel/futex, kernel/locking). */
 static const char *const scheduler[] = {
     "__schedule",
     "__traceiter_sched",
@@ -75,14 +75,14 @@ static bool *find_cpu(const pt_profile *p, uint32_t cpu)
     return has_cpu;
 }
 
-/* Of the kernel's frames, the innermost that is not the scheduler's stays. */
+/* Keeps the frames of user space, and the kernel's innermost frame that is not the scheduler's. */
 static uint32_t keep_frames(const void *context, uint32_t stack, uint32_t *ret_frames)
 {
     const folding *const f = context;
     const uint32_t *const frames = pt_stack_frames(f->profile, stack);
     const uint32_t depth = pt_stack_depth(f->profile, stack);
     uint32_t kernel = 0, first = 0,
-             kept = 0; /* the number of the kernel's frames; the one to stay */
+             kept = 0; /* the kernel's frames; the index of the one that stays; frames written */
     while (!f->has_cpu[stack] && kernel < depth && f->kind[frames[kernel]] != USER)
         kernel++;
     while (first + 1 < kernel && f->kind[frames[first]] == SCHEDULER)
