@@ -80,7 +80,7 @@ static void each_journal(const char *path, pt_blob *shorts,
         use(&process, arg);
     } else if (read_own(path, PT_FILE_EMPTY_OK, JOURNAL_MAX_BYTES, shorts, NULL) == PT_OK) {
         for (size_t at = 0; pt_journal_next_short(shorts->data, shorts->size, &at, &process.in);) {
-            process.user = geteuid(); /* the folder has no proof of another user */
+            process.user = geteuid(); /* nothing in the folder proves another user */
             use(&process, arg);
         }
     }
@@ -587,8 +587,8 @@ pt_status pt_recorded_left(const pt_folder_journals *left, const pt_table_cache 
 
 /* ---- facts that need a warning ---- */
 
-/* The depth without what lies beyond the outermost native frame: an interpreter's frames, which are
- * read in another way. Frames of Java are steps of the walk. */
+/* The number of frames up to the outermost native one. Frames beyond it are an interpreter's, which
+ * are not read by the walk of the stack. Frames of Java count as native: the walk reads them. */
 static uint32_t depth_of_native(const pt_profile *p, uint32_t stack)
 {
     const uint32_t *const frames = pt_stack_frames(p, stack);

@@ -385,15 +385,16 @@ static int write_and_say(perf_run *run, const pt_profile *profile)
 
 /* ---- before it begins ---- */
 
-/* For --off-cpu, events of threads report the context switches of the recorded threads only; events
- * of CPUs report those of all programs. */
+/* Are events of threads to be used? For --off-cpu they report the context switches of the recorded
+ * threads only; events of CPUs would report those of all programs. */
 static bool by_threads(const perf_run *run)
 {
     const pt_record_settings *const s = run->settings;
     return s->each_thread || (s->off_cpu && !run->counts_waits && !s->all && s->cgroup == NULL);
 }
 
-/* Does the command get more rights than this process has? Events of a thread end there. */
+/* Does the command get more rights than this process has? Then the kernel ends the events of its
+ * threads. */
 static bool is_privileged(const char *command)
 {
     pt_target target;

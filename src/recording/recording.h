@@ -61,7 +61,7 @@ typedef struct pt_recording {
     /* The command line of pitot record without options that have their default, for the profile:
      * "pitot record --frequency=4000 -- make -j4". */
     const char *typed;
-    pt_table_cache tables; /* unwind tables of earlier recordings; the rest is zero */
+    pt_table_cache tables; /* where unwind tables of earlier recordings are kept */
     uint64_t memory_bytes; /* the most that samples may take (perf, bpf) */
     /* Writes the profile to a new file, in the format of its name, or to standard output ("-").
      * mode: as in pt_file_create. An older file of that name becomes .old. */
@@ -94,9 +94,10 @@ int pt_record_status_of(const char *command, int wait_status);
 char *pt_record_command_text(const char *const *args, size_t count);
 /* pitot.pb.gz -> pitot.812.pb.gz: the part goes before the first dot of the name. Caller frees. */
 char *pt_record_name_part(const char *output, const char *part);
-/* "-" is standard output. */
+/* Is the path "-", which means standard output? */
 bool pt_record_to_stdout(const char *path);
-/* Checked before the command runs, because a recording that cannot be written is lost. */
+/* Fails if the file cannot be written. Called before the command runs, because a recording that
+ * cannot be written is lost. */
 pt_status pt_record_can_write(const char *path, pt_error *reterr);
 
 /* ---- repeat.c ---- */
@@ -114,7 +115,7 @@ typedef struct pt_record_summary {
     const char *event;            /* the sampled event; NULL: CPU time */
     uint64_t events_seen, events; /* the event's count in samples, and its total count; events 0:
                                    * not known */
-    uint64_t weight;              /* the number of stacks, by their weights */
+    uint64_t weight;              /* the sum of the stacks' weights, in periods */
     /* Stacks that reach the start of their thread: `complete` with every step checked, `unchecked`
      * by frame pointers that nothing checks. */
     uint64_t complete, unchecked;
@@ -131,7 +132,8 @@ typedef struct pt_record_summary {
 
 /* Prints the last line of a recording: its samples, how complete they are, and the next command. */
 void pt_record_say_summary(const pt_record_summary *summary);
-/* Are so many of all stacks worth a warning? At least eight, and more than a twentieth. */
+/* Is this number of stacks worth a warning? It is if it is at least eight, and more than a
+ * twentieth of all. */
 bool pt_record_is_worth_a_line(uint64_t stacks, uint64_t all);
 /* Warns of stacks that end before the start of their thread, if there are enough of them. weight:
  * all stacks; reached: those that reach the start, checked or not; dead_ends: the files in which

@@ -40,8 +40,8 @@ pt_status pt_record_run_folder(bool is_shared, pt_record_run *run, pt_error *ret
     return pt_folder_make(getenv("TMPDIR"), is_shared, &run->folder, &run->lock_fd, reterr);
 }
 
-/* Makes a file that the processes only append to. Without PT_JOURNAL_BRIEF, a process that ends
- * before its first sample leaves a journal. */
+/* Makes a file that the processes only append to. Without the file PT_JOURNAL_BRIEF, a process that
+ * ends before its first sample leaves a journal. */
 static void make_shared_file(const char *folder, const char *name)
 {
     const mode_t mode = geteuid() == 0 ? 0622 : 0600; /* a process may give up root's rights */

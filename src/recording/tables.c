@@ -1,6 +1,6 @@
 /* tables.c: makes unwind tables for the next recording, of the images that have samples and of the
  * small ones that were mapped beside them. The tables that the library made in the recorded
- * processes ended with these. See recording.h. */
+ * processes are gone with the processes. See recording.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,8 @@
 #include "process/image.h"
 #include "recording/recording.h"
 
-/* A smaller .eh_frame is compiled in less than a millisecond: each of a program's libraries is. */
+/* An .eh_frame below this size is compiled in less than a millisecond. So the table of such a file
+ * is made even if the file has no samples. */
 enum { SMALL_BYTES = 48 << 10 };
 
 static void keep_table(const char *path, const char *build_id, bool is_sampled,

@@ -30,7 +30,7 @@ void pt_answers_done(pt_answers *answers)
     *answers = (pt_answers){0};
 }
 
-/* Its size before it, so that no text can be read as two. */
+/* Puts a text behind its size, so that different lists of texts give different keys. */
 static void put_sized(pt_buf *to, const char *text)
 {
     pt_putf(to, "%zu:%s", strlen(text), text);

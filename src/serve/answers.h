@@ -1,6 +1,7 @@
-/* answers.h: answers that are given again to an equal request: the same path and parameters, as
- * long as the process that made them answers there. They are the files that processes wrote
- * (keeper.h), and hold at most `room` bytes together; those that were asked for last stay.
+/* answers.h: answers that are kept, and given again to equal requests: those with the same path and
+ * parameters, as long as the same process answers them. A kept answer is the file that a process
+ * wrote (keeper.h). The files hold at most `room` bytes together; the answers that were asked for
+ * last stay.
  */
 #pragma once
 
@@ -26,10 +27,10 @@ typedef struct pt_answers {
 /* No answers yet. room: bytes of all files together. pt_answers_done closes the files. */
 void pt_answers_init(pt_answers *answers, uint64_t room);
 void pt_answers_done(pt_answers *answers);
-/* What requests for the same answer have in common. The caller frees. generation: the number of the
- * process that answers. */
+/* The key of a request's answer: requests for the same answer have the same key. The caller frees
+ * it. generation: the number of the process that answers. */
 char *pt_answers_key(const pt_serve_request *request, uint64_t generation);
-/* Gives the answer of a request before, which *ret owns. False: there is none. */
+/* Finds a kept answer; *ret owns the result. False: there is none. */
 bool pt_answers_find(pt_answers *answers, const char *key, pt_answered *ret);
-/* Keeps an answer's file, of which the caller keeps its own descriptor. */
+/* Keeps an answer's file, by a descriptor of its own; fd stays the caller's. */
 void pt_answers_keep(pt_answers *answers, const char *key, int fd);

@@ -1,7 +1,7 @@
 /* gate.h: decides which requests are answered. Every user of the machine and every page in a
  * browser here can reach loopback, so the address alone proves nothing. A request must pass all of:
  *
- *   Host            a name of this machine; else a page from elsewhere has its name resolve to here
+ *   Host            a name of this machine: a page from elsewhere may have a name that leads here
  *   Sec-Fetch-Site  same-origin or none, so that no other page, even of another port, gets answers.
  *                   Exception: a new page that is opened from elsewhere with the token, since the
  *                   file that passes the token to the browser is elsewhere (terminal/viewer.h)

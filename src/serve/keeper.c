@@ -2,7 +2,7 @@
  *
  * A message to a keeper is one packet: `message`, then the request's texts, each with its NUL; the
  * descriptors come with it. An answer is a file in memory: `written`, its texts, its body. The
- * status in `written` is put there last.
+ * status in `written` is put into the file last, so the answer is incomplete while it is 0.
  */
 #include "serve/keeper.h"
 
@@ -121,8 +121,9 @@ static void close_others(const int *kept, size_t count)
     close_range(from, ~0u, 0);
 }
 
-/* Makes an answer in a process of its own, and returns only in the keeper that it may become: a
- * process beside it, since the keeper before ends this one. */
+/* Makes an answer in this process, which was forked for it, and ends. If the answer stays, it forks
+ * another process before and returns there: the new keeper. (The old keeper still ends this
+ * process.) */
 static void make_answer(keeping *k, pt_serve_request *request, const pt_keeper_ends *ends,
                         pid_t keeper)
 {
@@ -145,7 +146,7 @@ static void make_answer(keeping *k, pt_serve_request *request, const pt_keeper_e
     pt_buf_done(&answer.body);
 }
 
-/* The request in a packet, whose texts it borrows. False: it is none. */
+/* Parses the request in a packet, whose texts *ret borrows. False: the packet has no request. */
 static bool parse_request(char *packet, size_t bytes, pt_serve_request *ret,
                           pt_serve_parameter **ret_parameters)
 {
@@ -154,7 +155,7 @@ static bool parse_request(char *packet, size_t bytes, pt_serve_request *ret,
     const char *const end = packet + bytes;
     if (bytes <= sizeof *m || end[-1] != '\0') return false;
     pt_serve_parameter *parameters = pt_alloc((size_t)m->parameter_count + 1, sizeof *parameters);
-    const char *text[3] = {0}; /* path, root, the root of who stays */
+    const char *text[3] = {0}; /* path, root, new_root */
     for (size_t i = 0; i < 3 && at < end; i++, at += strlen(at) + 1)
         text[i] = at;
     for (size_t i = 0; i < m->parameter_count && at < end; i++) {
@@ -176,7 +177,8 @@ static bool parse_request(char *packet, size_t bytes, pt_serve_request *ret,
     return true;
 }
 
-/* Returns in this keeper, or in a new one, in which *ends are closed. */
+/* Starts the process of an answer. Returns in this keeper, and also in a new keeper if the answer
+ * stays; there *ends are closed. */
 static void start_answer(keeping *k, char *packet, size_t bytes, pt_keeper_ends *ends)
 {
     const pid_t self = getpid();
@@ -210,7 +212,7 @@ static void end_answer(keeping *k, uint32_t id)
     }
 }
 
-/* Reads a packet with its descriptors. Its size; 0: the server has ended. */
+/* Reads a packet with its descriptors. Returns its size; 0: the server has ended. */
 static size_t receive_packet(int socket, char *packet, pt_keeper_ends *ret_ends)
 {
     union {

@@ -13,13 +13,15 @@
 
 #include "serve/serve.h"
 
-/* The server's end. */
+/* A keeper, as the server knows it. */
 typedef struct pt_keeper {
-    pid_t pid;  /* of the first keeper, a child of the server; 0: of one that stayed */
+    pid_t pid;  /* of the first keeper, a child of the server; 0: the keeper is a process that
+                 * stayed */
     int socket; /* -1: none */
 } pt_keeper;
 
-/* The descriptors of an answer; the server keeps its own. */
+/* The descriptors that a keeper gets for an answer. They are duplicates: the server closes its own.
+ */
 typedef struct pt_keeper_ends {
     int memory;    /* a file for the answer (pt_keeper_read) */
     int pipe;      /* a write end: end of file at its read end means that the process has ended or
@@ -43,10 +45,12 @@ typedef struct pt_answered {
 /* Starts the first keeper, a copy of this process. */
 pt_status pt_keeper_start(pt_serve_fn *answer, void *context, pt_keeper *ret_keeper,
                           pt_error *reterr);
-/* Has an answer made. id: the server's number of it. False: the keeper has ended. */
+/* Tells the keeper to make an answer. id: the server's number for the answer. False: the keeper has
+ * ended. */
 bool pt_keeper_ask(const pt_keeper *keeper, uint32_t id, const pt_serve_request *request,
                    const pt_keeper_ends *ends);
-/* Ends the answer's process with its children; one that stays is none of them any more. */
+/* Ends the answer's process with its children. A process that has stayed as a keeper is no longer
+ * among them. */
 void pt_keeper_end_answer(const pt_keeper *keeper, uint32_t id);
 /* Reads the answer in `memory`, which *ret owns from then on. False: it is incomplete. */
 bool pt_keeper_read(int memory, pt_answered *ret);

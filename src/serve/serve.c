@@ -66,7 +66,7 @@ struct pt_server {
     const pt_microhttpd *http;
     struct MHD_Daemon *daemon;
     pt_serve_address address;
-    uint64_t most_body; /* bytes that a POST may bring; 0: none may */
+    uint64_t most_body; /* limit of the body of a POST in bytes; 0: no POST is allowed */
     char url[320];
     pt_gate gate;
     pt_connections connections;
@@ -123,8 +123,9 @@ static int listen_on_host(const char *host, const char *port, int flags, int *re
     return fd;
 }
 
-/* Returns the socket or -1. "localhost" is 127.0.0.1, else ::1, without a question: a machine may
- * have neither /etc/hosts nor a server of names. A browser's "localhost" finds either. */
+/* Listens at an address. Returns the socket or -1. "localhost" is 127.0.0.1, else ::1, without
+ * looking the name up: a machine may have neither /etc/hosts nor a server of names. A browser's
+ * "localhost" finds either. */
 static int listen_on(const pt_serve_address *address, pt_error *reterr)
 {
     const bool local = strcasecmp(address->host, "localhost") == 0;
@@ -256,7 +257,7 @@ static int open_body(void)
     return fd >= 0 ? fd : memfd_create("pitot-file", MFD_CLOEXEC);
 }
 
-/* NULL if its body may come; else a line and the status. */
+/* NULL if the request's body may come; else a line that refuses it, and the status. */
 static const char *refusal_of_body(const http_request *r, unsigned *ret_status)
 {
     const char *const length = header_of(r, "Content-Length");
@@ -279,7 +280,7 @@ static void keep_body(http_request *r, const char *bytes, size_t size)
     }
 }
 
-/* NULL if the request may be answered; else a line and the status. */
+/* NULL if the request may be answered; else a line that refuses it, and the status. */
 static const char *refusal_of(http_request *r, const char *method, const parameters *p,
                               unsigned *ret_status)
 {
@@ -334,7 +335,8 @@ static enum MHD_Result submit_request(http_request *r, const char *path, const p
     return send_short(r, 503, "Too many reports are being made: try again in a moment.\n");
 }
 
-/* A body may take longer than a silent connection may last. */
+/* Opens a file for the body. The connection counts as busy: a body may take longer than a silent
+ * connection may last. */
 static void begin_body(http_request *r)
 {
     pt_connection *c = connection_of(r);
@@ -349,8 +351,8 @@ static void on_answered(pt_job *job)
     r->server->http->resume_connection(r->connection);
 }
 
-/* libmicrohttpd calls it when the headers are complete, for each part of a body, when the request
- * is complete, and after the workers have answered it. */
+/* libmicrohttpd calls this function when the headers are complete, for each part of a body, when
+ * the request is complete, and after the workers have answered it. */
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
                                   const char *path, const char *method, const char *version,
                                   const char *upload, size_t *upload_size, void **memory)

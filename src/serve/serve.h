@@ -30,9 +30,9 @@ typedef struct pt_serve_request {
     bool from_elsewhere;  /* a file or another page opened it. A redirection would be requested
                              without the cookie, so a page of ours must navigate instead */
     bool posts;           /* POST; else GET or HEAD */
-    int body;             /* of a POST: a file with what it brought, read from its start; else -1 */
+    int body;             /* of a POST: a file with its body, to be read from the start; else -1 */
     const char *root;     /* below which `path` is: "", or "/3" of a process that stays */
-    const char *new_root; /* of a POST: what is below it if the process stays; else "" */
+    const char *new_root; /* of a POST: the root of the process if it stays; else "" */
 } pt_serve_request;
 
 /* Whether the process of an answer remains, to make others. */
@@ -47,14 +47,15 @@ typedef struct pt_serve_answer {
     unsigned status;    /* 200, 307, 400, 404, ... */
     const char *type;   /* "text/html; charset=utf-8"; like all texts, it may point into `memory` */
     const char *policy; /* Content-Security-Policy: what may run and be loaded; NULL: nothing */
-    /* More of it: where the page may stand; NULL = in a sandbox, anywhere here. */
+    /* More of the policy: which pages may embed this page. NULL: the pages of this server, and this
+     * page is in a sandbox. */
     const char *place;
     const char *attachment; /* file name for saving, or NULL */
     const char *location;   /* target of a redirection */
     const char *note;       /* header Pitot-Said, percent-encoded */
     char *memory;           /* freed by the server; may be NULL */
     pt_buf body;            /* freed by the server */
-    /* An equal request has the same answer, until the process at its root is another. */
+    /* An equal request has the same answer, until another process answers below this root. */
     bool lasts;
     pt_serve_stay stays; /* of a POST: the process remains after this answer, */
     void *stay_context; /* and makes others with this context, which holds nothing of the request */
@@ -68,9 +69,8 @@ typedef void pt_serve_fn(void *context, const pt_serve_request *request, pt_serv
 typedef struct pt_server pt_server;
 
 /* Opens a server. address: HOST:PORT, :PORT, HOST: or ""; defaults: localhost, any free port.
- * most_body: the bytes that a POST may bring; 0: there is no POST.
- * PT_ERR_USAGE: not an address. PT_ERR_SYSTEM: cannot listen there. PT_ERR_UNSUPPORTED:
- * libmicrohttpd is missing. */
+ * most_body: limit of the body of a POST in bytes; 0: there is no POST. PT_ERR_USAGE: not an
+ * address. PT_ERR_SYSTEM: cannot listen there. PT_ERR_UNSUPPORTED: libmicrohttpd is missing. */
 pt_status pt_serve_open(const char *address, uint64_t most_body, pt_serve_fn *answer, void *context,
                         pt_server **ret_server, pt_error *reterr);
 /* "http://localhost:45123/?t=TOKEN", the address for a browser. Owned by the server. It grants read

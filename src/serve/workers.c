@@ -16,11 +16,11 @@
 #include "base/memory.h"
 #include "serve/answers.h"
 
-/* A root and who answers there. */
+/* A root, and the keeper that answers requests below it. */
 typedef struct {
     pt_kept *kept;
     unsigned root;
-    uint64_t asked;      /* when it was asked last, in jobs */
+    uint64_t asked;      /* number of its last job */
     uint64_t generation; /* the number of the keeper, which no other has had */
 } place;
 
@@ -140,7 +140,8 @@ static place *find_place(pt_workers *w, unsigned root)
     return NULL;
 }
 
-/* Room for one more; the first is never taken away. */
+/* Adds a place for a root. If all are taken, it gets the place with the oldest last job, but never
+ * the first place. */
 static place *add_place(pt_workers *w, unsigned root)
 {
     place *oldest = &w->places[1];
@@ -160,7 +161,7 @@ static void put_in_place(pt_workers *w, pt_job *job)
 {
     const bool is_new = job->answered.stays == PT_STAY_NEW;
     place *p = is_new ? add_place(w, job->new_root) : find_place(w, job->root);
-    if (p == NULL) return; /* what it was to replace has gone */
+    if (p == NULL) return; /* the keeper that it was to replace has gone */
     leave_kept(p->kept);
     p->kept = new_kept((pt_keeper){.socket = job->successor});
     p->generation = ++w->last_generation;
@@ -182,7 +183,7 @@ static void answer_shortly(pt_job *job, unsigned status, const char *why)
         (pt_answered){.status = status, .fd = -1, .body_text = why, .body_bytes = strlen(why)};
 }
 
-/* True if the answer is being made; else there is an answer that says why not. */
+/* Starts a job. True if the answer is being made; else the job has an answer that says why not. */
 static bool start_job(pt_workers *w, pt_job *job)
 {
     place *p = find_place(w, job->root);
@@ -366,9 +367,10 @@ static void drop_waiting(pt_workers *w, const news *n, nfds_t at)
     }
 }
 
-/* The first process of a container has all processes whose parents have ended as its children:
- * those that stayed (keeper.h), and what an answer started that was ended. They are nobody else's
- * to wait for; pt_keeper_leave does without its keeper. */
+/* If this is the first process of a container, all processes whose parents have ended become its
+ * children: those that stayed (keeper.h), and those that an ended answer has started. Only this
+ * process can wait for them. It may so wait for the first keeper, too, which pt_keeper_leave
+ * accepts. */
 static void reap_orphans(void)
 {
     if (getpid() != 1) return;

@@ -42,14 +42,15 @@ typedef struct pt_job {
     struct pt_job *next;
 } pt_job;
 
-/* The request's path is the one asked for: its root is found in it. */
+/* request->path is the path that the client asked for; it begins with the root, if that is not 0.
+ */
 pt_job *pt_job_new(const pt_serve_request *request, int socket, void *context);
 void pt_job_free(pt_job *job); /* accepts NULL */
 
 typedef struct pt_workers pt_workers;
 
-/* Starts the first keeper and the thread. done: called on it when a job is finished. connections
- * (may be NULL): it also closes their late ones. */
+/* Starts the first keeper and the thread. done: called on the thread when a job is finished.
+ * connections (may be NULL): the thread closes those that are past their deadline. */
 pt_status pt_workers_new(pt_serve_fn *answer, void *context, void (*done)(pt_job *job),
                          pt_connections *connections, pt_workers **ret_workers, pt_error *reterr);
 /* Queues a job. False: too many wait, or the workers have stopped. */

@@ -95,7 +95,7 @@ static void put_escaped(pt_buf *name, const char *path)
     }
 }
 
-/* The time for which an empty file counts. */
+/* The time in seconds for which an empty file in the cache means that no server has the file. */
 static int64_t cache_miss_s(const pt_debuginfod *client)
 {
     PT_FREE char *path = pt_strf("%s/cache_miss_s", client->folder);

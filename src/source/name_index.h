@@ -5,7 +5,7 @@
  *
  *   header     magic, version, stamp, sizes, CRC-32 of itself and of what follows
  *   checks     CRC-32 of each block of the rest
- *   address    ascending, as linked           \
+ *   address    as linked, ascending           \
  *   symbol     address and bytes of the symbol | a row an address
  *   first      its frames [first, next first) /  (none: the address has no name)
  *   frame      function, line, column            innermost inlined one first

@@ -14,7 +14,7 @@ typedef struct pt_line_choices {
     bool final; /* a completed word is followed by a space */
 } pt_line_choices;
 
-/* Adds a copy. */
+/* Adds a copy of a text to the choices. */
 void pt_line_choice(pt_line_choices *choices, const char *text);
 
 typedef void pt_line_complete(void *context, const char *line, pt_line_choices *ret_choices);

@@ -17,16 +17,17 @@ static _Thread_local pt_buf *buffer; /* for this thread's messages; NULL: standa
 
 static pthread_mutex_t line_lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool has_line;    /* changed with line_lock held */
-static bool is_of_work;         /* it is pt_show_progress_of_work's; with line_lock held */
+static bool is_of_work;         /* the line is pt_show_progress_of_work's; changed with line_lock
+                                 * held */
 static _Atomic int64_t said_ms; /* time of the last message; 0: none yet */
 
-/* In the handler of a signal that ends the program. */
+/* Called in the handler of a signal that ends the program. */
 static void erase_at_ending(void)
 {
     if (atomic_load(&has_line)) pt_terminal_erase_line(STDERR_FILENO);
 }
 
-/* With line_lock held. */
+/* Shows a line of progress; NULL: removes it. The caller holds line_lock. */
 static void put_line(const char *line)
 {
     /* One column less than the terminal has: a full line would wrap. */
@@ -71,7 +72,7 @@ int64_t pt_silence_ms(void)
     return last_ms == 0 ? INT64_MAX : pt_now_ms() - last_ms;
 }
 
-/* Before anything else is written. */
+/* Called before anything else is written. */
 static void end_silence(void)
 {
     pt_show_progress(NULL);

@@ -41,5 +41,6 @@ void pt_vprint_error(const char *format, va_list args) __attribute__((format(pri
 void pt_show_progress(const char *line);
 /* The same, but a line of pt_show_progress stays. */
 void pt_show_progress_of_work(const char *line);
-/* Milliseconds since the last output of this header but progress; INT64_MAX before the first. */
+/* Milliseconds since the last output of a function of this header, progress excluded; INT64_MAX
+ * before the first. */
 int64_t pt_silence_ms(void);

@@ -21,7 +21,7 @@ struct pt_pager {
     pt_out *out;
     pt_buf held;    /* the report so far, while it is not longer than HELD_MOST, or its beginning */
     bool is_shown;  /* shown receives the report */
-    bool is_longer; /* than what is held */
+    bool is_longer; /* the report is longer than `held` */
     char *name;     /* the pager's program */
     pt_out shown;   /* the pager's pipe, or standard output */
     pid_t pid;      /* of the pager; 0: none */
@@ -93,8 +93,8 @@ static int start_program(char *const *words, pid_t *ret_pid, int *ret_fd)
     PT_FREE char *path = pt_program_find(words[0], getenv("PATH"));
     if (path == NULL) return ENOENT;
     if (pipe2(pipe, O_CLOEXEC) != 0) return errno;
-    /* less leaves at the end of what fits, passes colours and leaves the report on the screen; lv
-     * passes colours. */
+    /* less ends at once if the report fits on the screen, passes colours, and leaves the report on
+     * the screen; lv passes colours. */
     setenv("LESS", "FRX", 0);
     setenv("LV", "-c", 0);
     posix_spawn_file_actions_t actions;
@@ -137,7 +137,8 @@ static void give_terminal(pt_pager *pager)
     pt_say_into(&pager->messages);
 }
 
-/* False: the pager failed, as a program does that does not know its options. */
+/* Waits for the pager's end. False: the pager failed, for example because it does not know its
+ * options. */
 static bool take_terminal(pt_pager *pager)
 {
     int code = 0;
@@ -176,7 +177,7 @@ static void show_held(pt_pager *pager)
     const int fd = fits_on_screen(&pager->held) ? -1 : start_pager(pager);
     if (pager->pid != 0) give_terminal(pager);
     pt_out_to_fd(&pager->shown, fd >= 0 ? fd : STDOUT_FILENO);
-    pager->shown.is_terminal = false; /* what comes is visible already */
+    pager->shown.is_terminal = false; /* control characters are visible already */
     pager->is_shown = true;
     pt_out_put(&pager->shown, pager->held.data, pager->held.size);
 }
