@@ -292,7 +292,7 @@ static extent *read_modules(const char *text, size_t size_bytes, size_t *ret_cou
     return list;
 }
 
-/* The upper limit of a symbol's end: the end of its module. */
+/* The upper limit of a symbol's end: the end of its module; UINT64_MAX: it is in no module. */
 static uint64_t module_end(const extent *modules, size_t count, uint64_t addr)
 {
     const size_t after = PT_FIRST_AFTER(modules, count, addr, addr);

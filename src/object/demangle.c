@@ -119,7 +119,7 @@ static struct demangle_component *take_node(tree_walk *walk)
     return NULL;
 }
 
-/* Makes a template the name alone. */
+/* Replaces a template's node by the node of its name. False: too many steps. */
 static bool drop_arguments(tree_walk *walk, struct demangle_component *c)
 {
     while (c->type == DEMANGLE_COMPONENT_TEMPLATE) {
@@ -262,8 +262,8 @@ static char *print_cxx(const char *name, pt_demangle_mode mode)
 static char *demangle_cxx(const char *name, pt_demangle_mode mode)
 {
     char *text = print_cxx(name, mode);
-    /* A conversion operator's or a lambda's parameter may refer to a template argument that was
-     * removed. */
+    /* Printing fails if a conversion operator's or a lambda's parameter refers to a template
+     * argument that was removed. Then the arguments are removed from the printed text. */
     if (text == NULL && mode == PT_DEMANGLE_PPROF) {
         text = print_cxx(name, PT_DEMANGLE_PPROF_TEMPLATES);
         char *simple = text != NULL ? pt_demangle_source_name(text, PT_DEMANGLE_SIMPLE) : NULL;
@@ -352,8 +352,9 @@ static char *demangle_rust(const char *name, pt_demangle_mode mode)
 
 /* ---- D ---- */
 
-/* Parts of a name may refer to earlier parts that contain references: the output grows at most
- * threefold for every three of them. libiberty's printer cannot be stopped. */
+/* Is the printed form of a D name short enough? libiberty's printer of D names cannot be stopped. A
+ * reference ('Q') repeats an earlier part of the name, which may contain references itself: so
+ * every three references make the output at most three times as long. */
 static bool may_be_printed(const char *name)
 {
     uint64_t most = strlen(name);

@@ -368,8 +368,9 @@ static size_t first_from(const search *s, size_t hint, uint64_t addr)
 
 enum { ROUNDS = 4 }; /* of units that claim one address, the first four are tried */
 
-/* Assigns each open address to the turn'th unit, in file order, that claims it. owner[i]: number of
- * the unit or PT_NONE. claims[i]: number of claims. */
+/* Assigns each address without an answer to one of the units that claim it: in file order, to that
+ * with number `turn`, counted from 0. owner[i]: number of the unit or PT_NONE. claims[i]: number of
+ * units that claim the address, at most ROUNDS. */
 static void choose_owners(search *s, unsigned turn, uint32_t *owner, uint8_t *claims)
 {
     const pt_dwarf *d = s->dwarf;

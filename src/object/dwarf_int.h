@@ -435,8 +435,9 @@ typedef void pt_dwarf_add_range(void *context, uint64_t addr, uint64_t end_addr)
 uint64_t pt_dwarf_walk_ranges(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit,
                               uint64_t most, pt_dwarf_add_range *add, void *context);
 
-/* Finds the enclosing entries of the entries at offs (ascending), from the one below the unit's
- * first to the innermost. Calls `found` for each. */
+/* Finds the entries that enclose each of the entries at offs (ascending): from the outermost, which
+ * lies directly below the unit's first entry, to the innermost. Calls `found` once for each of
+ * offs, with its index. */
 typedef void pt_dwarf_around(void *context, size_t index, const pt_dwarf_ancestor *around,
                              size_t depth);
 void pt_dwarf_find_around(pt_dwarf_worker *worker, const pt_dwarf_unit *unit, const uint64_t *offs,

@@ -3,7 +3,7 @@
  *
  *   sequence   row row row ... end      addresses ascend; a row covers addresses up to the next row
  *
- * The program runs once, against all addresses that are wanted of its unit. */
+ * The program runs once for all wanted addresses of its unit. */
 
 #include "base/grow.h"
 #include "base/plain/ascending.h"

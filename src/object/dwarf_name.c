@@ -210,7 +210,8 @@ static void qualify_names(pt_dwarf_worker *w, bare *items, size_t count)
     }
 }
 
-/* In C the name is the linker's name; in C++ the linker's name is unknown. */
+/* Sets the linkage name of functions for which the debug information has none. In C it equals the
+ * name; in C++ it is unknown, and becomes "". */
 static void name_as_written(pt_dwarf_worker *w, const pt_dwarf_unit *unit)
 {
     for (size_t i = 0; i < w->functions.count; i++) {

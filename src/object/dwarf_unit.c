@@ -214,7 +214,7 @@ static void read_first_entry(pt_dwarf_unit *unit, const contribution *part, uint
 {
     root_values root = {0};
     const uint64_t tag = read_root(unit, &root, budget);
-    /* The start of the tables of a unit whose first entry omits it. */
+    /* Where the unit's tables start if its first entry does not state it. */
     const bool has_headers = unit->version >= 5;
     const uint64_t header_bytes = unit->offset_bytes == 8 ? 16 : 8;
     unit->str_offsets_base = (has_headers ? header_bytes : 0) + part->str_offsets_off;

@@ -1,4 +1,4 @@
-/* dwarf_walk.c: walks the entries of a unit once, against all addresses that are wanted of it.
+/* dwarf_walk.c: walks the entries of a unit once, for all wanted addresses of the unit.
  *
  * It skips types, and functions without a wanted address: by DW_AT_sibling if the compiler wrote
  * it, else entry by entry. Nothing recurses: the nesting depth is a counter, or an array with one
@@ -178,9 +178,10 @@ static inline void claim_range(walk *w, claims *s, uint64_t addr, uint64_t end_a
     s->last = i - 1 > s->last ? i - 1 : s->last;
 }
 
-/* Strict DWARF 2 has no lists of ranges: of code that lies in several places, an entry has only the
- * first, and the calls inlined there may lie in the others. For the cold part of a function gcc
- * writes one more function, without the calls. */
+/* Does the unit lack lists of ranges, as strict DWARF 2 does? Then the entry of a function whose
+ * code lies in several places has only the first place, and calls inlined into the function may lie
+ * in the others. For the cold part of a function gcc writes a second function, without the calls.
+ */
 static inline bool lacks_ranges(const walk *w)
 {
     return w->unit->version == 2 && !w->table->has_range_lists;

@@ -1,7 +1,7 @@
 /* lazy_capstone.c: loads capstone on first use. Linking it would slow down each start of the
  * program, since the loader must relocate its tables (0.8 ms, as much as the rest of the start). So
  * this file defines the capstone functions that pitot calls, under their own names; the first call
- * loads the library. Without the library, nothing is supported and nothing can be opened. */
+ * loads the library. Without the library, cs_support returns false and cs_open fails. */
 #include <capstone/capstone.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -33,7 +33,8 @@ static const pt_lazy_function functions[] = {
 #undef ROW
 };
 
-/* Capstone checks few of its allocations. So it has ours, which end the program with a line. */
+/* Capstone checks few of its allocations. So it gets pitot's functions, which end the program with
+ * a message if there is no memory. */
 static void *take_memory(size_t size)
 {
     return pt_alloc(size, 1);

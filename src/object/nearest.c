@@ -26,8 +26,8 @@ void pt_nearest_init(pt_nearest *nearest, const pt_elf *image, const pt_elf *sym
     if (!pt_elf_symbols_open(symbols, SHT_SYMTAB, &table) &&
         !pt_elf_symbols_open(symbols, SHT_DYNSYM, &table))
         return;
-    /* Global symbols follow the local symbols of all files, so their file is known only if there is
-     * one. */
+    /* Global symbols follow the local symbols of all files, so the file of a global symbol is known
+     * only if the table names a single file. */
     enum { NOTHING, SYMBOL, FILE_AFTER_SYMBOL } seen = NOTHING;
     const char *file = NULL;
     pt_elf_symbol symbol;
@@ -58,7 +58,7 @@ void pt_nearest_done(pt_nearest *nearest)
     *nearest = (pt_nearest){0};
 }
 
-/* Of two symbols with the same start: true if `other`, the later one, comes first. */
+/* Of two symbols with the same start: does `other`, the later one in the table, take precedence? */
 static bool fits_better(const pt_function_symbol *best, const pt_function_symbol *other,
                         uint64_t addr)
 {

@@ -120,8 +120,8 @@ typedef struct pt_object_nearest {
 } pt_object_nearest;
 bool pt_object_nearest_symbol(pt_object *object, uint64_t addr, pt_object_nearest *ret_nearest);
 
-/* The data symbol (STT_OBJECT) that covers addr; if the last one before addr has no size, that one.
- * False: none. */
+/* The data symbol (STT_OBJECT) that covers addr, or the last data symbol before addr if that has no
+ * size. False: none. */
 typedef struct pt_object_data {
     const char *name; /* as linked; lives as long as the object */
     uint64_t addr, size_bytes;

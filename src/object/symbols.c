@@ -239,8 +239,8 @@ static void add_again(pt_symbol_index *index, const pt_symbol_range *r)
                            .table = r->table});
 }
 
-/* Gives the uncovered addresses to symbols without a size: each takes those up to the next symbol,
- * unless it is a label inside a sized one. */
+/* Gives the uncovered addresses to symbols without a size. Such a symbol takes the addresses up to
+ * the next symbol, unless it is a label inside a sized symbol. */
 static void lay_unsized(pt_symbol_index *index, const candidates *list)
 {
     const pt_symbol_index sized = *index;

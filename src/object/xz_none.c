@@ -1,4 +1,4 @@
-/* xz_none.c: replaces xz.c in a program without liblzma. */
+/* xz_none.c: replaces xz.c in a build without liblzma. */
 #include "object/object_int.h"
 
 const char *pt_object_xz_version(void)
