@@ -46,8 +46,9 @@ typedef struct pt_fetch_progress {
 typedef struct pt_fetch_options {
     pt_fetch_rule rule;
     int64_t seconds; /* collection time; 0: by the address, or the rule */
-    /* 0: 1.5 times the seconds (OWN: plus 5), or 60 without seconds (PERL: 1.01 times plus 60). The
-     * complete answer must arrive in that time (GO and PERL: 5 s later). */
+    /* Seconds; 0: GO takes 1.5 times the collection time, OWN 5 s more than that, PERL 1.01 times
+     * plus 60 s; all take 60 s without a collection time. The complete answer must arrive in that
+     * time (GO and PERL: 5 s later). */
     int64_t timeout_s;
     const char *tls_cert, *tls_key,
         *tls_ca;        /* PEM files; NULL: none; for tls_ca the system's CAs */

@@ -191,13 +191,14 @@ static pt_status peel_item(const loading *l, input_item *item, pt_blob *blob, pt
 
 enum { STACKS_EACH = 256 }; /* stacks after which progress is reported */
 
-/* The context of a reader's hooks. */
+/* The context of a reader's hooks (formats/format.h). */
 typedef struct {
     pt_blob *blob;
     const pt_source_options *source;
     pt_load_unwinder *unwinder; /* made on first use */
     pt_progress *progress;
-    uint64_t file_bytes, told_bytes; /* of the file on disk: all; those that progress knows */
+    uint64_t file_bytes, told_bytes; /* file_bytes: size of the file on disk; told_bytes: how many
+                                      * of them were reported to progress */
     uint64_t stacks;                 /* stacks that were unwound */
 } reading;
 
@@ -282,8 +283,8 @@ static pt_status read_profile(const loading *l, input_item *item, pt_blob *blob,
     pt_status status = item->input.format->read(&reader, builder, &hooks, reterr);
     pt_load_unwinder_free(context.unwinder);
     tell_place(&context, blob->size);
-    if (!pt_blob_intact(blob)) { /* the reader's result comes from zeros there, and does not
-                                  * count */
+    if (!pt_blob_intact(blob)) { /* the reader has read zeros in place of the missing part, so its
+                                  * result does not count */
         if (status == PT_OK) status = PT_ERR_DAMAGED;
         pt_error_set(reterr, status, PT_FILE_SHRANK "; kept %s",
                      pt_count_noun(pt_builder_sample_count(builder), "samples").text);

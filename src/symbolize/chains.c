@@ -68,7 +68,7 @@ static bool find_companion(void *context, const pt_companion *wanted, pt_image_f
                               !pt_owner_is_trusted(status.st_uid);
         return true;
     }
-    /* A missing package is no fault: the units may be beside it. */
+    /* A missing package IMAGE.dwp is no fault: its units may be in .dwo files. */
     if (wanted->kind == PT_COMPANION_SUPPLEMENT) {
         char id[129];
         pt_elf_id_hex(wanted->build_id, id, sizeof id);
@@ -301,7 +301,7 @@ void pt_chains_resolve(pt_chains *chains, const uint64_t *addrs, size_t count, u
     taking t = {.chains = chains, .rows = rows};
     pt_object_resolve(chains->object, chains->detail, missing, missing_count, chains->pool,
                       take_answer, &t);
-    /* The sink gets no address without a name. */
+    /* take_answer is not called for an address without a name. */
     pt_progress_add(chains->progress, missing_count - t.count / PROGRESS_EACH * PROGRESS_EACH);
     chains->looked_up += missing_count;
     chains->is_news = true;

@@ -3,7 +3,7 @@
 
 #include <elf.h>
 
-#define PAGE_BYTES_MAX ((uint64_t)65536) /* of supported machines; files are aligned to it */
+#define PAGE_BYTES_MAX ((uint64_t)65536) /* of supported machines; linkers align segments to it */
 #define PAGE_BYTES     ((uint64_t)4096)
 
 bool pt_doubt_is_newer(int64_t file_ns, int64_t profile_ns)

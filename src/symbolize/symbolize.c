@@ -629,8 +629,9 @@ static bool differs_in_size(const work *w, const image *m, const pt_elf *elf)
     return false;
 }
 
-/* Reports a possibly wrong file: without a build id nothing proves that it is the profiled one. A
- * file that has none itself (Go writes a note of its own) gave none to the profile. */
+/* Reports a file that may not be the profiled one: the profile has no build id to prove it. If the
+ * file has no build id either (Go writes another note), the missing id alone is no reason for a
+ * report. */
 static void report_doubt(const work *w, image *m, const pt_elf *elf, int64_t file_ns, size_t named)
 {
     if (m->build_id[0] != '\0' || named == 0) return;
@@ -702,8 +703,8 @@ static void resolve_image_quietly(const work *w, image *m, pt_pool *pool)
     pt_chains_free(chains);
 }
 
-/* The same, and counts all its addresses as done. Those of a file's chains were counted one by one.
- */
+/* Resolves an image, and reports all its addresses as done to progress. The addresses of a file's
+ * chains were already reported as they were resolved. */
 static void resolve_image(const work *w, image *m, pt_pool *pool)
 {
     const size_t count = m->wanted.count;
