@@ -16,7 +16,8 @@ typedef struct pt_lazy_function {
     void *linked;     /* in a static program: the function */
 } pt_lazy_function;
 
-/* The symbol has a second name here, so that the library's header may declare it, too. */
+/* The linked function is declared under another name (pt_linked_x), since the library's header may
+ * declare its own name with another type. */
 #ifdef PT_STATIC
 #define PT_LAZY_LINKED(function, api, member) extern char pt_linked_##function[] __asm__(#function);
 #define PT_LAZY_ROW(function, api, member)                                                         \

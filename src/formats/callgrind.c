@@ -46,9 +46,9 @@ typedef struct {
     uint32_t place;                  /* row of places; PT_NONE = not searched yet */
 } where;
 
-/* A distinct function in a file of an object. Its positions are a chain in the order of their
+/* A distinct function in a file of an object. Its positions form a chain in the order of their
  * appearance. A function's lines ascend, and each part of the file repeats the order of the
- * previous part, so the next position is nearly always the one after the latest. */
+ * previous part. So the position of a cost line nearly always follows `latest` in the chain. */
 typedef struct {
     uint32_t object, file, function; /* strings */
     uint32_t function_id, mapping_id;
@@ -410,7 +410,8 @@ static void take_positions(callgrind_reader *c, pt_span list)
     }
 }
 
-/* Compares the sums of a part with those it states, and begins another part. */
+/* Compares the sums of a part's costs with the sums that the part states, and begins the next
+ * part. */
 static void end_part(callgrind_reader *c)
 {
     for (uint32_t e = 0; e < c->events; e++) {
@@ -434,7 +435,7 @@ static void take_claim(callgrind_reader *c, pt_span numbers)
 static void keep_header(callgrind_reader *c, pt_span key, pt_span value)
 {
     pt_provenance *const from = pt_builder_provenance(c->b);
-    if (c->parts > 0) return; /* a later part repeats the first one's header */
+    if (c->parts > 0) return; /* later parts repeat the header of the first part */
     if (pt_span_begins(key, "cmd")) {
         from->command_line = pt_builder_string(c->b, value.at, value.size).v;
     } else if (pt_span_begins(key, "creator")) {

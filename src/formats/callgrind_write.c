@@ -83,7 +83,7 @@ static uint32_t add_function(callgrind_writer *w, function_key key)
     return PT_INDEX_PUSH(&w->function_index, hash, w->function, key);
 }
 
-/* The file of a frame: its function's, or 0. */
+/* The file (a string) of a frame's function; 0 = unknown. */
 static uint32_t file_of(const pt_profile *p, uint32_t location, uint32_t line)
 {
     const uint32_t first = p->location->line_first[location];
@@ -454,7 +454,7 @@ static void put_header(callgrind_text *t, const pt_write_options *options)
 
 static void put_text(callgrind_writer *w, pt_out *out, const pt_write_options *options)
 {
-    /* A function has no place before its first line states one. */
+    /* No object and no file was written yet, so the first function writes both. */
     callgrind_text t = {.w = w, .out = out, .object = PT_NONE, .file = PT_NONE};
     for (unsigned k = 0; k < 3; k++)
         pt_index_init(&t.names[k].index);

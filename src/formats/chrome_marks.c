@@ -2,14 +2,14 @@
  *
  *   ph "i", "I", "R", "n"   a moment
  *   ph "b" ... "e"          a stretch; both ends have the same "cat", "id" and "name"
- *   ph "S" ... "F"          the same in older files
+ *   ph "S" ... "F"          a stretch in older files, with the same rules
  *   ph "X", "B" ... "E"     in a file with samples of V8: a stretch of a thread
  *   ph "C"                  counters; "args": {NAME: value, ...}, one for each "id"
  *   "ResourceSendRequest" ... "ResourceFinish"   a load, by "requestId" of "args": {"data"}
  *   "UpdateCounters"        "args": {"data": {"jsHeapSizeUsed": bytes}}
  *
- * Specification: as for chrome_trace.c; the last two are DevTools'. Members of "args" and of its
- * "data" that are texts or numbers become labels. */
+ * Specification: as for chrome_trace.c; the last two rows are events of DevTools. Members of
+ * "args", and of "data" in it, that are texts or numbers become labels. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ typedef struct {
     pt_marks *marks;
     PT_VECTOR(slot) slot;
     pt_index index;
-    int64_t *length;  /* of each event; -1 = its end is still missing */
+    int64_t *length;  /* length of each event in ns; -1 = the event's end was not found yet */
     uint32_t *before; /* of an open event: the earlier open event of the same slot */
 } chrome_marks;
 

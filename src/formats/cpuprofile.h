@@ -54,8 +54,8 @@ typedef struct {
 /* An empty profile; pt_cpuprofile_done frees it. */
 void pt_cpuprofile_init(cpuprofile_reader *c, pt_builder *builder);
 void pt_cpuprofile_done(cpuprofile_reader *c);
-/* Reads the members of the object of c->json whose brace was read: nodes, samples, times. Those of
- * a further piece are appended. */
+/* Reads the members of the object of c->json whose brace was read: nodes, samples, times. Appends
+ * them to those of earlier calls, since a trace has a profile in pieces. */
 void pt_cpuprofile_members(cpuprofile_reader *c);
 /* Adds the samples that have times to the builder, whose events are samples and time. common: pid,
  * tid, comm of all of them. */

@@ -61,8 +61,8 @@ void pt_dcpi_add(pt_builder *b, pt_mapping_id mapping, uint64_t address, const i
 
 /* The values of a profile summed by leaf address. */
 typedef struct pt_dcpi_counts {
-    uint32_t *event; /* rows of the profile's events: all of kind count or, if there is none, time
-                        in nanoseconds divided by the profile's period */
+    uint32_t *event; /* rows of the profile's events: all events of kind count; if there are none,
+                        the event of time in ns, whose values are divided by the profile's period */
     uint32_t event_count;
     size_t *first;     /* [mappings + 1]: the addresses of mapping m are [first[m], first[m + 1]) */
     uint64_t *address; /* distinct and ascending in each mapping */
@@ -71,8 +71,9 @@ typedef struct pt_dcpi_counts {
     size_t count;   /* number of addresses */
 } pt_dcpi_counts;
 
-/* Sums up the profile. Omitted data is counted in diag (may be NULL). Fails if the profile has no
- * such event or no mappings. The caller ends with pt_dcpi_counts_done. */
+/* Sums up the profile. Omitted data is counted in diag (may be NULL). Fails if the profile has
+ * neither an event of kind count nor one of time, or no mappings. The caller ends with
+ * pt_dcpi_counts_done. */
 pt_status pt_dcpi_counts_init(pt_dcpi_counts *ret_counts, const pt_profile *p, pt_diag *diag,
                               pt_error *reterr);
 void pt_dcpi_counts_done(pt_dcpi_counts *counts);

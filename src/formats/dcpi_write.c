@@ -82,8 +82,8 @@ static size_t identity_bytes(const char *line)
     return strlen(line);
 }
 
-/* Was the line written before? Merged files of one image each bring their header. If not, the line
- * is added to `put`, an index of extras. */
+/* Was an equal header line written before? It is if files of the same image were merged, each with
+ * its header. If not, adds the line to `put`, an index of extras. */
 static bool is_repeated(const pt_profile *p, uint32_t extra, pt_index *put)
 {
     const char *const line = pt_text(p, p->extra->value[extra]);
@@ -97,8 +97,9 @@ static bool is_repeated(const pt_profile *p, uint32_t extra, pt_index *put)
     return false;
 }
 
-/* Facts for the file of an image. With a single image they are the profile's; with several, the
- * kept header lines state the start and, if they agree, the period. */
+/* Facts for the file of an image: the profile's. If the profile has several images, facts in the
+ * image's kept header lines take precedence: the earliest start, and the period if all lines state
+ * the same. */
 typedef struct {
     int64_t start_ns, period; /* 0 = unknown */
 } image_facts;

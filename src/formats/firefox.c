@@ -165,9 +165,9 @@ static void read_rows(fx_reader *x, fx_tables *t, const int which[SCHEMA_MAX])
     }
 }
 
-/* Reads rows that came before their schema, from their text, which begins at the bracket. which:
- * the column at each position; NULL = there is no schema, and the list is the column of the
- * markers' data. */
+/* Reads rows that came before their schema in the document. text: the rows, from the bracket on.
+ * which: the column at each position of a row; NULL = there is no schema, and the list is the
+ * column of the markers' data. */
 static void read_rows_late(fx_reader *x, fx_tables *t, const int *which, const uint8_t *text,
                            size_t size)
 {
@@ -663,8 +663,9 @@ static void put_thread(fx_reader *x, fx_thread *thread, int64_t *values)
     x->scale.limited += scale.limited;
 }
 
-/* Adds the samples. Their events come first, and the last of those is the default; events of
- * markers are the default only if there are no others. */
+/* Adds the samples of all threads, and their markers and counters. The events of samples come
+ * first, and the last of them is the default event. An event of markers is the default only if the
+ * file has no samples. */
 static void put_samples(fx_reader *x)
 {
     const unsigned needed = pt_firefox_marks_needed(x);

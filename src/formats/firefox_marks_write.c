@@ -146,7 +146,7 @@ void pt_firefox_write_marker_names(fx_writer *w)
 
 /* ---- Counters ---- */
 
-/* A change of a counter. Those of one counter have the same kind, name and process. */
+/* A change of a counter. All changes of a counter have the same kind, name and process. */
 typedef struct {
     uint32_t sample, kind, name, pid;
     int64_t time;

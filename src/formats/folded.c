@@ -136,8 +136,8 @@ static int probe_folded(const pt_probe_input *input)
     }
     if (!is_text || stacks == 0 || invalid > stacks) return 0;
     if (deep > 0) return invalid == 0 ? 70 : 50;
-    /* All lines have a single name. Most text that ends in numbers is something else, unless the
-     * file's name identifies it. */
+    /* No stack has several names. Most texts whose lines end in numbers are no stacks, so only the
+     * file's name can identify the format. */
     return invalid == 0 && is_named(input->name) ? 50 : 0;
 }
 

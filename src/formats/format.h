@@ -41,9 +41,9 @@ enum {
     PT_CAN_COMMENTS = 1 << 15,
     PT_CAN_HEADER = 1 << 16,  /* start time, duration and period */
     PT_CAN_UNKNOWN = 1 << 17, /* unknown protobuf fields */
-    PT_CAN_IMAGES = 1 << 18,  /* names of the files that hold the code, if not MAPPINGS */
-    PT_CAN_CALLS = 1 << 19,   /* inclusive cost of calls between functions, if not STACKS */
-    PT_CAN_CLOCK = 1 << 20,   /* the time of each sample without its thread, if not TIME */
+    PT_CAN_IMAGES = 1 << 18,  /* without MAPPINGS: names of the files that hold the code */
+    PT_CAN_CALLS = 1 << 19,   /* without STACKS: inclusive cost of calls between functions */
+    PT_CAN_CLOCK = 1 << 20,   /* without TIME: the time of each sample, but not its thread */
     PT_CAN_DEFAULT = 1 << 21, /* the default event */
 };
 

@@ -233,8 +233,8 @@ static survey survey_records(pt_reader *r)
         if (rec.depth > 1) vote_for(&v, pc_at(&ahead, &rec, 1));
     }
     s.text = ahead;
-    /* pitot's library leaves no such frames, so an address that is always second is the program's
-     * own. Lines that only pitot writes identify its files. */
+    /* pitot's library leaves no frames of its signal handler in stacks, so an address that is
+     * always second is the program's own. Lines that only pitot writes identify pitot's files. */
     if (!pt_procmaps_ours(&ahead)) find_signal_frames(begin, &s, v);
     return s;
 }

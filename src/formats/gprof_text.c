@@ -458,7 +458,7 @@ static void read_lines(gprof_reader *g, pt_reader *lines)
         else if (g->table == TABLE_GRAPH)
             graph_line(g, line);
         else if (g->table == TABLE_AFTER_GRAPH && is_separator(pt_span_trim(line)))
-            note_bad(g); /* the line that ended the graph was not the text behind it */
+            note_bad(g); /* the graph goes on, so the line that seemed to end it was damaged */
         else if (g->table != TABLE_FLAT)
             take_dimension(g, line);
     }

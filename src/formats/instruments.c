@@ -341,7 +341,7 @@ static void end_element(instruments_reader *x, open_element e, pt_span text)
         k.pid = x->now.pid;
         break;
     case PROCESS: k.pid = x->now.pid; break;
-    case BACKTRACE: /* a backtrace inside another element gives it its frames */
+    case BACKTRACE: /* a tagged-backtrace has the stack of the backtrace inside it */
         k.row =
             x->now.has_stack
                 ? x->now.stack

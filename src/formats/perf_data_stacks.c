@@ -3,8 +3,8 @@
  *   chain bytes, ip, state of the mappings --128 bits of hash--> known stack
  *     new:  mark KERNEL, addr, addr, mark USER, addr ... -> frames, each: mapping, address, flags
  *
- * The innermost address is the sample's own pc; so is the first user address under kernel frames
- * (the pc of a system call or a fault). All others are return addresses.
+ * The innermost address is the sample's own pc. The first user address under kernel frames is a pc,
+ * too: that of the system call or the fault. All other addresses are return addresses.
  *
  * An image that several processes map at several addresses is a single mapping of the profile:
  * addresses are moved to its first address.

@@ -5,9 +5,10 @@
  *   | header | attr, {ids} ... | ids | COMM, MMAP2, SAMPLE ... | features: strings |
  *
  * All attrs have the same layout: IDENTIFIER, IP, TID, TIME, CPU, PERIOD, CALLCHAIN. A sample with
- * values of several events becomes records for each. The event that counts samples is left out if
- * there is another, since readers count records: a value of N samples becomes N records that add up
- * to it. Attrs have 112 bytes, which perf 4.9 and later support.
+ * values of several events becomes records of each event. An event that counts samples is left out
+ * if there are other events, since readers count records. Instead, a value that N samples gave
+ * becomes N records that add up to the value. Attrs have 112 bytes, which perf 4.9 and later
+ * support.
  *
  * Samples without a process belong to process 1. Stacks must have addresses. */
 #include "formats/perf_data.h"

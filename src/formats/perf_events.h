@@ -8,5 +8,5 @@
 uint32_t pt_perf_event_name(pt_builder *builder, const char *name, size_t size);
 
 /* Appends the event "samples", and an event for each of the names up to the first 0, at most
- * `most`. cpu-clock and task-clock count nanoseconds. The first of them is the default. */
+ * `most`. cpu-clock and task-clock count nanoseconds. The first named event is the default. */
 void pt_perf_events_of_names(pt_builder *builder, const uint32_t *names, size_t most);

@@ -499,7 +499,7 @@ static void commit_sample(pprof_reader *r, sample *s, uint64_t packed_hash)
     commit_ahead(r, s);
     uint32_t stack = s->known;
     if (stack == PT_NONE) {
-        /* The frames are still in their old place, and the column's end may be before them now. */
+        /* commit_ahead may have moved the end of the column to before these frames. */
         uint32_t *const at = pt_builder_stack_space(r->builder, s->depth);
         if (at != s->frame) memmove(at, s->frame, s->depth * sizeof *at);
         stack = pt_builder_stack_commit(r->builder, s->depth, s->end).v;

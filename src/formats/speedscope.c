@@ -308,7 +308,8 @@ static uint32_t find_event(speedscope_reader *s, const char *type, const char *u
     return s->too_many_events ? 0 : pt_builder_event(b, &event);
 }
 
-/* The event of the profile's unit, or of its own member; *ret_scale: factor of its values. */
+/* The event that the profile states in its member "event", as pitot writes it; else the event that
+ * its unit implies. *ret_scale: the factor from the file's values to the event's. */
 static uint32_t event_of(speedscope_reader *s, const profile_parts *parts, int64_t *ret_scale)
 {
     const speedscope_unit *const unit = speedscope_unit_of(parts->unit);
@@ -361,8 +362,8 @@ static pt_status read_profiles(speedscope_reader *s)
     return status != PT_OK || r->token == PT_JSON_ERROR ? PT_ERR_DAMAGED : PT_OK;
 }
 
-/* Adds all samples, after all events are known. The samples of several profiles of another tool get
- * labels. */
+/* Adds all samples, after all events are known. If the file is not pitot's and has several
+ * profiles, their samples get the label `thread`. */
 static void put_samples(speedscope_reader *s)
 {
     pt_builder *const b = s->builder;
