@@ -115,7 +115,7 @@ void pt_out_put(pt_out *out, const void *data, size_t size);
 /* Puts a control sequence that a terminal obeys, such as a colour. Only for literals, never for
  * text from a file or a user. */
 void pt_out_sequence(pt_out *out, const char *sequence);
-/* Erases the line of the cursor on the terminal at once. Async-signal-safe. */
+/* Erases the line with the cursor on the terminal fd, unbuffered. Async-signal-safe. */
 void pt_terminal_erase_line(int fd);
 void pt_out_text(pt_out *out, const char *text);
 void pt_out_char(pt_out *out, char c);

@@ -40,8 +40,8 @@ typedef struct pt_error {
 pt_status pt_error_set(pt_error *reterr, pt_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same with strerror(errnum) appended after ": ". Status is PT_ERR_NOTFOUND for ENOENT and
- * ESRCH, PT_ERR_NOMEM for ENOMEM, else PT_ERR_SYSTEM. */
+/* pt_error_set with ": " and strerror(errnum) behind the message. The status is PT_ERR_NOTFOUND for
+ * ENOENT and ESRCH, PT_ERR_NOMEM for ENOMEM, else PT_ERR_SYSTEM. */
 pt_status pt_error_errno(pt_error *reterr, int errnum, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

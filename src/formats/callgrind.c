@@ -636,8 +636,8 @@ static bool is_between(const call_row *call, uint32_t from, uint32_t to)
     return call->from == from && call->to == to;
 }
 
-/* The row of the calls between two positions. Each part of the file repeats the order of the
- * previous part. */
+/* The row of the calls between two positions. The row after the latest call is tried first, since
+ * each part of the file repeats the order of the previous part. */
 static uint32_t call_between(callgrind_reader *c, uint32_t from, uint32_t to)
 {
     const size_t next = (size_t)c->latest_call + 1;

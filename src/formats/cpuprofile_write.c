@@ -47,7 +47,7 @@ bool pt_cpuprofile_holds_event(const pt_profile *p, uint32_t event)
     return !PT_ANY(i, p->sample->t.count, p->sample->value[event][i] != 1);
 }
 
-/* Is each value the time to the next sample, as cpuprofile.c reads it? */
+/* Is each sample's value of time the time to the next sample, as cpuprofile.c computes it? */
 static bool keeps_own_times(const cpuprofile_writer *w)
 {
     const pt_profile *const p = w->p;

@@ -8,8 +8,8 @@
 /* Key of the extras that hold the lines of a binary header, whole and in order. A blank and the
  * image's digits follow the key, so that a merge keeps the headers of several images apart. */
 #define PT_DCPI_LINE "dcpi.line"
-/* Key, in the same form, of extras that hold lines of a text's header for which the model has no
- * field. */
+/* Key, in the same form, of extras that hold header lines of a dcpicat text for which the model has
+ * no field. */
 #define PT_DCPI_TEXT_LINE "dcpicat.line"
 
 /* Bytes of an Alpha instruction: the step between counts, unless a granule line sets another. */

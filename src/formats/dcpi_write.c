@@ -192,7 +192,7 @@ static void put_text_line(pt_buf *buf, const char *keyword, const char *text)
     pt_put_u8(buf, '\n');
 }
 
-/* Writes the lines of a text's header for which the model has no field, unchanged. */
+/* Writes, unchanged, the header lines of a dcpicat text for which the model has no field. */
 static void put_other_lines(const pt_dcpi_lines *lines, uint32_t mapping, pt_buf *buf)
 {
     const pt_profile *const p = lines->p;

@@ -29,7 +29,7 @@
 #include "base/units.h"
 #include "formats/dcpi.h"
 
-#define EVENTS_MAX      64 /* events of a file: each row has a value for each; DCPI had at most 16 */
+#define EVENTS_MAX      64 /* limit of events: each row has a value for each event; DCPI had 16 */
 #define FRACTION_ONE    10000
 #define LINE_BYTES_MAX  65536
 #define KEYWORD_COLUMNS 11
@@ -362,7 +362,8 @@ static void put_field(writing *w, const char *keyword, const char *text)
     pt_out_char(w->out, '\n');
 }
 
-/* Writes lines of a binary header, or of another text, that have no field here. */
+/* Writes kept header lines, of a binary profile or a text, that the keywords here do not
+ * express. */
 static void put_other_lines(pt_out *out, const pt_dcpi_lines *lines, uint32_t mapping)
 {
     /* Keywords of the text; then those of a binary header that the text expresses by its own

@@ -82,7 +82,7 @@ static void put_cell(fx_tables *t, column_id id, int64_t value)
     PT_PUSH(t->column[id], value);
 }
 
-/* Converts the latest token to a cell of a known column, and skips it. */
+/* Converts the value at the latest token to a cell of column known[which], and skips the value. */
 static int64_t read_cell(fx_reader *x, int which)
 {
     pt_json_r *const r = &x->json;

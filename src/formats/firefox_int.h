@@ -105,6 +105,7 @@ void pt_firefox_tables_done(fx_tables *t);
 void pt_firefox_read_counters(fx_reader *x);
 /* The events (bits PT_MARKS_x of marks.h) that the markers and counters of the file need. */
 unsigned pt_firefox_marks_needed(const fx_reader *x);
-/* Adds a sample for each marker of a thread, and for each change of all counters. */
+/* pt_firefox_put_markers adds a sample for each marker of a thread; pt_firefox_put_counters adds a
+ * sample for each change of each counter. */
 void pt_firefox_put_markers(fx_reader *x, pt_marks *marks, fx_thread *thread);
 void pt_firefox_put_counters(fx_reader *x, pt_marks *marks);

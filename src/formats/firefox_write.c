@@ -37,7 +37,7 @@ static thread_key key_of(const pt_samples *s, uint32_t i)
 
 PT_ORDER(compare_moments, moment, PT_UP(thread) ?: PT_UP(time) ?: PT_UP(sample));
 
-/* Is the sample a mark with a time? Marks without one are written as samples. */
+/* Is the sample a mark with a time? Marks without a time are written as samples. */
 static bool is_mark(const fx_writer *w, uint32_t sample)
 {
     return w->p->sample->time_ns != NULL && w->p->sample->time_ns[sample] != 0 &&
@@ -106,8 +106,9 @@ static void place_samples(fx_writer *w)
 
 /* ---- The tables of a thread ---- */
 
-/* The row of a frame's function: name, file and start line, in an image. The profile's strings are
- * interned, so their addresses identify them. */
+/* The row of a frame's function in the table of functions. A function is a name, a file and a start
+ * line in an image. The profile's strings are interned, so texts are compared by their
+ * addresses. */
 static uint32_t func_number(fx_writer *w, uint32_t frame)
 {
     const pt_named_frame *const f = &w->frames.frame.items[frame];

@@ -625,7 +625,7 @@ pt_status pt_gmon_write(const pt_profile *p, const pt_output *output,
     return end_writing(&w, status, output, reterr);
 }
 
-/* Writes the header by the plan's first line, and the histogram's line after it. */
+/* Writes the header from the plan: its first line has the layout, its second the histogram. */
 static void put_planned_bsd_header(writing *w, const char *plan, unsigned header_bytes,
                                    const char *hex)
 {

@@ -23,7 +23,7 @@
 /* Reads the header's fields in order; texts are read by their offsets. */
 static void read_header(pt_reader *r, pt_journal_facts *f, uint32_t *ret_header_bytes)
 {
-    pt_skip(r, 16); /* magic, byte order and version were checked by is_journal */
+    pt_skip(r, 16); /* magic, byte order and version, which begin_journal has checked */
     *ret_header_bytes = pt_read_u32(r);
     pt_reader_set_word(r, pt_read_u32(r) == 4 ? 4 : 8);
     pt_skip(r, 4); /* machine */

@@ -42,7 +42,7 @@ struct pt_journal_reading {
     uint64_t most_weight; /* of the current journal */
     /* For copied stacks: the mappings of an epoch of the current journal. */
     PT_VECTOR(pt_read_map) module;
-    uint64_t listed; /* number of mappings in the lists made so far, of all epochs */
+    uint64_t listed; /* number of mappings examined for all lists made so far */
     uint32_t module_epoch, module_generation; /* PT_NONE: no list was made yet */
     PT_VECTOR(pt_journal_kept_text) text;
     pt_index text_index;
@@ -83,7 +83,8 @@ const pt_journal_known_map *pt_journal_find_map(const pt_journal_reading *g, uin
 
 /* Reads the records of an area of code objects into g->code. */
 void pt_journal_read_codes(pt_journal_reading *g, pt_reader *r);
-/* The language of a stack word with PT_JOURNAL_CODE_FRAME, and the builder's location for it. */
+/* For a stack word with PT_JOURNAL_CODE_FRAME: the number of its language (PT_JOURNAL_LANGUAGE_X),
+ * and the builder's location of its line. */
 unsigned pt_journal_language_of(const pt_journal_reading *g, uint64_t word);
 uint32_t pt_journal_code_location(pt_journal_reading *g, uint64_t word);
 

@@ -20,8 +20,8 @@ static bool is_record_at(const uint8_t *bytes, size_t size, size_t at)
            head.bytes <= PT_JOURNAL_SHORT_MOST_BYTES;
 }
 
-/* Is there a whole record at `at`? The next record or the end of the file must follow it. If it was
- * cut short, the next record begins earlier. */
+/* Is there a whole record at `at`? The next record or the end of the file must stand at its end. In
+ * the place of a record that was cut short, the next record begins earlier. */
 static bool is_whole_at(const uint8_t *bytes, size_t size, size_t at)
 {
     pt_journal_short head;

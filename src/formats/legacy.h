@@ -64,7 +64,7 @@ bool pt_legacy_addresses(pt_legacy *l, pt_span text);
 /* Appends the addresses of a continuation line. Returns false if a number exceeds 64 bits. */
 bool pt_legacy_more_addresses(pt_legacy *l, pt_span text);
 /* The stack of the current line. leaf_is_return: the first address is a return address like the
- * others. If it is not, a second frame with the same address is removed. */
+ * others. If false, a second frame with the same address as the first is removed. */
 pt_stack_id pt_legacy_stack(pt_legacy *l, bool leaf_is_return);
 /* Writes " 0x..." for each frame, a return address of at least `digits` digits, and a newline.
  * Returns the number of frames without an address, which are left out. */

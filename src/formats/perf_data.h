@@ -144,7 +144,8 @@ void pt_perf_on_mmap(struct pt_perf_data *d, uint32_t type, uint16_t misc, const
 void pt_perf_on_comm(struct pt_perf_data *d, uint16_t misc, const uint8_t *body, size_t size);
 void pt_perf_on_fork(struct pt_perf_data *d, uint16_t misc, const uint8_t *body, size_t size);
 void pt_perf_on_ksymbol(struct pt_perf_data *d, const uint8_t *body, size_t size);
-/* Cgroups: a record with a cgroup's name, and the label set of a sample's cgroup id. */
+/* pt_perf_on_cgroup handles a record with a cgroup's name. pt_perf_cgroup_labels returns the label
+ * set with the name of the cgroup of that id. */
 void pt_perf_on_cgroup(struct pt_perf_data *d, const uint8_t *body, size_t size);
 uint32_t pt_perf_cgroup_labels(struct pt_perf_data *d, uint64_t id);
 
@@ -199,15 +200,15 @@ typedef struct pt_perf_stacks {
     } arc;
 } pt_perf_stacks;
 
-/* Initializes a zeroed struct. file_bytes: size of the file, which decides how many chains the
- * cache of the latest chains holds. */
+/* Initializes a zeroed struct. file_bytes: size of the file, which decides how many addresses the
+ * cache of addresses holds. */
 void pt_perf_stacks_init(pt_perf_stacks *stacks, uint64_t file_bytes);
 void pt_perf_stacks_done(pt_perf_stacks *stacks);
 /* The builder's stack of a chain. */
 pt_stack_id pt_perf_stack_of(struct pt_perf_data *d, pt_perf_proc *proc, const pt_perf_chain *c);
 /* Adds a branch that the processor recorded, as an arc. */
 void pt_perf_branch(struct pt_perf_data *d, pt_perf_proc *proc, uint64_t from, uint64_t to);
-/* The build id that the features have for a path (of the pool); NULL = none. */
+/* The build id that the header's features state for a path (of the pool); NULL = none. */
 const char *pt_perf_late_build_id(const struct pt_perf_data *d, const char *path);
 /* Adds the arcs to the builder, and the build ids that came after the mappings. */
 void pt_perf_stacks_finish(struct pt_perf_data *d);

@@ -146,7 +146,8 @@ void pprof_close(pprof_reader *r, const pb_cursor *cursor);
 #define PPROF_END_KEY "stack_end"
 /* The text of the comment, which the caller frees; NULL if there are no facts. */
 char *pprof_facts_text(const pt_profile *profile);
-/* Parses such a comment. False if it is another comment, or contains an unknown fact. */
+/* Parses the comment that pprof_facts_text makes. False for a comment of another form, or with an
+ * unknown fact. */
 bool pprof_take_facts(pprof_reader *r, const char *comment);
 
 /* Second walk (pprof_samples.c). */

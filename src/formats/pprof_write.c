@@ -255,7 +255,8 @@ static inline uint8_t *varint_at(uint8_t *at, uint64_t value)
     return at;
 }
 
-/* Inserts the field's tag and length before the varints behind the buffer's end, up to `end`. */
+/* Ends a packed field: inserts its tag and length before the varints that were written from the
+ * buffer's end to `end`, and appends all of them to the buffer. */
 static void end_packed(pt_buf *buf, uint32_t field, const uint8_t *end)
 {
     const size_t size = (size_t)(end - (buf->data + buf->size));

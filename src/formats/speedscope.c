@@ -362,8 +362,8 @@ static pt_status read_profiles(speedscope_reader *s)
     return status != PT_OK || r->token == PT_JSON_ERROR ? PT_ERR_DAMAGED : PT_OK;
 }
 
-/* Adds all samples, after all events are known. If the file is not pitot's and has several
- * profiles, their samples get the label `thread`. */
+/* Adds all samples, after all events are known. They get the label `thread`, but not if the file is
+ * another tool's and has a single profile. */
 static void put_samples(speedscope_reader *s)
 {
     pt_builder *const b = s->builder;

@@ -133,7 +133,7 @@ static size_t lines_of(pt_builder *b, pt_span names, pt_line *lines)
 
 /* ---- The profile inside ---- */
 
-/* The words of a CPU profile in memory, in which callers' addresses are adjusted. */
+/* A copy of a binary CPU profile, whose words can be changed in place. */
 typedef struct {
     uint8_t *bytes;
     size_t size;

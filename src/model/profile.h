@@ -138,7 +138,7 @@ enum {
 typedef struct pt_locations {
     pt_table t;
     const uint32_t *mapping; /* PT_NONE = none */
-    const uint64_t *address; /* 0 without a mapping: the location is only a name (folded stacks) */
+    const uint64_t *address; /* 0 and mapping PT_NONE: only a name, as in folded stacks */
     const uint32_t
         *line_first;      /* [count + 1]; lines of location i: [line_first[i], line_first[i+1]) */
     const uint8_t *flags; /* PT_LOCATION_x */
