@@ -200,7 +200,8 @@ static inline void switch_away(void *context, pt_bpf_cpu *c, pt_bpf_wait_setting
 {
     const uint32_t pid = (uint32_t)task->tgid, tid = (uint32_t)task->pid;
     if (pid == 0) return;
-    /* Through a map, because the verifier forbids arithmetic on pointers. */
+    /* The pointer goes through a map, to become a number: the verifier forbids arithmetic on
+     * pointers. */
     *(volatile uint64_t *)&c->mm = (uint64_t)task->mm;
     const uint64_t mm = *(volatile uint64_t *)&c->mm;
     const uint64_t state = state_of_task(task);

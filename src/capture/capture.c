@@ -262,7 +262,8 @@ static pt_status open_set(pt_capture *c, const pt_event_source *source, pt_error
     return status;
 }
 
-/* Opens the kept recording; without it a killed recorder loses all samples. */
+/* Makes the files that keep the recording (keep.h); without them a killed recorder loses all
+ * samples. */
 static void open_keep(pt_capture *c)
 {
     pt_error error = PT_ERROR_INIT;
@@ -625,9 +626,9 @@ static void write_keep(pt_capture *c, int64_t now_ns)
         pt_sink_write_kept(c->sink, &facts);
 }
 
-/* True at the start of a recording by copies and just after they grew: then the reader must soon
- * notice short copies, before many stacks are cut, and first ticks of timers, which may repeat
- * their first period fast. */
+/* True at the start of a recording, and just after copies of stacks grew. Then the reader must soon
+ * notice two things: short copies, before many stacks are cut, and first ticks of timers, which may
+ * repeat a short first period. */
 static bool is_hasty(const pt_capture *c, int64_t now_ns)
 {
     const bool may_grow = c->set.plan.stack_bytes < PT_STACK_BYTES_MAX;

@@ -136,8 +136,8 @@ void pt_feed_walker(pt_capture *capture, pt_proc *proc, const pt_unwind_modules 
 void pt_waits_begin(pt_capture *capture, pt_proc *proc, const pt_perf_record *record);
 /* The record of a switch follows the switch's sample and shows whether the thread was preempted. */
 void pt_waits_on_switch(pt_capture *capture, const pt_perf_record *record);
-/* Resets the row of a thread that ended or begins, since tids are reused. Events per cpu report a
- * switch of a thread after its end, which is no wait. */
+/* Forgets the wait of a thread that ended (is_gone) or begins, since tids are reused. Events per
+ * cpu report a switch of a thread after its end, which is no wait. */
 void pt_waits_reset(pt_capture *capture, uint32_t tid, bool is_gone);
 /* A thread of proc begins. Its waits before its events are open have a row of their own. */
 void pt_waits_born(pt_capture *capture, const pt_proc *proc, uint32_t tid, uint64_t now_ns);

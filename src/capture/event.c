@@ -122,7 +122,8 @@ int pt_event_open_inherited(const pt_event_plan *plan, pid_t tid, int cpu, uint6
     int fd = open_event(&attr, tid, cpu);
     *ret_has_clock = fd >= 0;
     if (fd >= 0 || errno != EINVAL) return fd;
-    /* Both fields have eight bytes, and no field lies between them. */
+    /* The period takes the place of the clock in a sample: both fields have eight bytes, and no
+     * field lies between them. */
     attr.sample_type &= ~(uint64_t)PERF_SAMPLE_READ;
     attr.sample_type |= PERF_SAMPLE_PERIOD;
     return open_event(&attr, tid, cpu);

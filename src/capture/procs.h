@@ -61,8 +61,8 @@ typedef struct pt_proc {
     bool has_maps;      /* map had all executable mappings when it was last read */
     bool has_exited;
     bool is_leaving;          /* among pt_procs.gone */
-    bool is_counted;          /* records report its threads: */
-    uint32_t threads;         /* their number */
+    bool is_counted;          /* the kernel reports its threads, so `threads` is right */
+    uint32_t threads;         /* number of its threads, if is_counted */
     bool is_unreadable;       /* its maps file was unreadable when it was needed */
     bool is_stale;            /* modules are older than map */
     bool is_all;              /* modules have all that files say (pt_proc_modules) */
@@ -84,7 +84,7 @@ typedef struct pt_proc {
     pt_proc_interp interp;
     pt_java *java;              /* owned; NULL: not needed yet */
     uint64_t copies_until_ns;   /* the kernel copies its stacks up to then; 0: walks them */
-    uint32_t copies_generation; /* generation when that began */
+    uint32_t copies_generation; /* generation at the beginning of that time */
     uint32_t walked_generation; /* generation that the kernel's walker has; 0: none */
     uint32_t put_later;         /* samples until the walker, which refused the process, gets it
                                  * again */
@@ -95,12 +95,12 @@ typedef struct pt_proc {
     bool is_shunned;      /* the spool drops the stacks of its samples */
     bool is_user_told;    /* the sink has reported its user id */
     uint32_t sink_round;  /* private to the sink: pt_sink.round to which the next three belong */
-    uint32_t who;         /* private to the sink: its name as a row + 1; 0: none yet */
+    uint32_t who;         /* private to the sink: row of its present name + 1; 0: none yet */
     uint32_t last_name;   /* private to the sink: row of its last name + 1; 0: none */
     uint32_t last_stack;  /* private to the sink: place of its last stack + 1; 0: none */
     uint32_t last_code;   /* private to pt_named: last row of its code objects; 0: none */
-    uint32_t code_count;  /* private to pt_named: its rows, */
-    uint32_t lines_bytes; /* and the bytes of their line tables */
+    uint32_t code_count;  /* private to pt_named: number of its rows */
+    uint32_t lines_bytes; /* private to pt_named: bytes of their line tables */
     pt_v8_lines *source_lines; /* of its scripts, owned; NULL: none were counted */
     struct pt_proc *next;      /* of the same bucket */
 } pt_proc;

@@ -40,7 +40,7 @@ typedef struct pt_event_row {
 /* The time of a new thread before its events were open. */
 typedef struct pt_event_before {
     uint64_t ran_ns;    /* CPU time */
-    uint64_t opened_ns; /* when they were open, on the clock of the records; 0: not known */
+    uint64_t opened_ns; /* when its events were open, on the clock of the records; 0: not known */
 } pt_event_before;
 
 typedef struct pt_event_thread {

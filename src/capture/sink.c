@@ -82,7 +82,8 @@ struct pt_sink {
     uint32_t frames_of[PT_JOURNAL_LANGUAGES]; /* mapping of a language's frames, or PT_NONE */
     uint32_t key_pid, key_comm, key_wait, key_waker;
     pt_index known_of; /* hash of a sampled stack -> row of known, which may have changed since */
-    pt_index row_of;   /* hash of a row of stack and its process -> row of known, likewise */
+    pt_index row_of;   /* hash of a builder's stack, its name and program -> row of known, which may
+                        * have changed, too */
     PT_VECTOR(known_stack) known;
     uint32_t free_known; /* the first free place + 1; 0: none */
     uint32_t freed;      /* entries that became void since known_of was built */

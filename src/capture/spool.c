@@ -35,7 +35,7 @@ enum {
     FEW_MS = 50,            /* one more is allowed for each such time that was waited */
     BEHIND_BYTES = 2 << 20, /* read bytes that are released at once; a multiple of a huge page */
     URGENT = -15,           /* nice(2), where no real-time priority is permitted */
-    HEEDED = 1 << 15,       /* process numbers beyond share a count */
+    HEEDED = 1 << 15,       /* process numbers that are equal modulo this share a count */
     MARKED = 1 << 12,       /* of process numbers with one remainder only the last is shunned, or
                              * hurried */
 };

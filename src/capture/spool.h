@@ -49,7 +49,8 @@ bool pt_spool_has_thread(const pt_spool *spool);
 /* Readable when the thread has copied records that should be read soon. A few samples a second are
  * not: the reader calls pt_spool_take each second. */
 int pt_spool_fd(const pt_spool *spool);
-/* Call it when pt_spool_fd is readable, or periodically without a thread. */
+/* Makes pt_spool_fd unreadable again; without a thread, makes a pass over the rings. Call it when
+ * pt_spool_fd is readable, or periodically without a thread. */
 void pt_spool_noticed(pt_spool *spool);
 
 /* Copies what the rings have now, on the caller's thread. True if everything fitted. */

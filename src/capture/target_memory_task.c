@@ -1,8 +1,9 @@
 /* target_memory_task.c: see target_memory_task.h.
  *
  * The task has the memory of the recorder, and the thread-local data of the thread that made it. So
- * it calls no function that may change these, and this file is compiled without sanitizers. Where
- * PT_KERNEL is libc's wrapper, errno changes only while the recorder waits for the task. */
+ * it calls no function that may change these, and this file is compiled without sanitizers.
+ * PT_KERNEL may be libc's wrapper, which sets errno of that thread; it does so only while the
+ * recorder waits for the task. */
 #include "capture/target_memory_task.h"
 
 #include <limits.h>

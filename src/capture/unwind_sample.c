@@ -34,7 +34,7 @@ bool pt_sample_is_in_call(const pt_perf_sample *s)
     return (int64_t)user_register(s, reg) == -ENOSYS;
 }
 
-/* In a chain, values near 2^64 mark the change between kernel and user addresses. */
+/* In the chain, values near 2^64 (PERF_CONTEXT_x) say whether kernel or user addresses follow. */
 void pt_unwind_kernel(const pt_perf_sample *s, pt_unwound *to)
 {
     bool is_kernel = false;

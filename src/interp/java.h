@@ -126,8 +126,8 @@ typedef struct {
     /* of an nmethod */
     uint64_t method;
     uint32_t compile;        /* number of the compilation */
-    uint32_t original_pc;    /* offset in the frame: of the pc before the frame was deoptimized */
-    uint64_t deopt[2];       /* the return addresses of such a frame; 0: none */
+    uint32_t original_pc;    /* offset in the frame of its pc from before it was deoptimized */
+    uint64_t deopt[2];       /* the pcs that a deoptimized frame has instead; 0: none */
     uint64_t pcs, pcs_limit; /* descriptions of places, ascending */
     uint64_t scopes;         /* the stream of scopes */
     uint64_t metadata;       /* addresses of methods */

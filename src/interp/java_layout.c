@@ -263,7 +263,7 @@ pt_java_state pt_java_vm_read(const uint64_t symbols[PT_JAVA_SYMBOLS], pt_interp
     memset(ret_vm, 0, sizeof *ret_vm);
     layout_reading r = {.read = read, .arg = arg, .layout = &ret_vm->layout};
     table_form form;
-    /* The loader has not set the addresses in the tables yet. */
+    /* If a read fails, the loader has not set the addresses in the tables yet. */
     if (!read_form(symbols, read, arg, &form) || !read_fields(&r, &form) || !read_types(&r, &form))
         return PT_JAVA_NOT_YET;
     if (ret_vm->layout.major_at == 0) return PT_JAVA_PARTIAL;

@@ -57,7 +57,8 @@ typedef enum {
     PT_PERL_SUB,
     PT_PERL_EVAL,  /* the code of an eval of a string, or of a file that is required */
     PT_PERL_MAIN,  /* the code of the program's file */
-    PT_PERL_EMPTY, /* no frame: a run of code that belongs to the next frame, a block of sort */
+    PT_PERL_EMPTY, /* no frame: a run of its own whose code belongs to the next frame (a block of
+                    * sort) */
 } pt_perl_kind;
 
 typedef struct {

@@ -317,7 +317,7 @@ static inline uint64_t ruby_class_ext(const pt_ruby_layout *layout, ruby_memory 
     return fetch_ruby_word(memory, class + layout->class_ext, &ext) ? ext : 0;
 }
 
-/* Is the string's text that in `word`, at most 6 bytes, followed by a zero? */
+/* Does the string have the text in `word`, at most 6 bytes, followed by a zero? */
 static inline bool is_ruby_word(const pt_ruby_layout *layout, ruby_memory *memory, uint64_t string,
                                 uint64_t word)
 {

@@ -433,8 +433,8 @@ static bool is_below(const char *path, const char *folder)
     return strncmp(path, folder, length) == 0 && (path[length] == '/' || length == 0);
 }
 
-/* The path of a dwz supplement; the link mostly begins with "../". It must lie beside the image or
- * below, in a debug folder, or in a folder .dwz; NULL otherwise. The caller frees it. */
+/* The path of a dwz supplement; the link mostly begins with "../". It must lie in the image's
+ * folder or below, in a debug folder, or in a folder .dwz; NULL otherwise. The caller frees it. */
 static char *supplement_path(const trial *t, const pt_companion *wanted)
 {
     PT_FREE char *folder = real_folder(wanted->image_path);

@@ -332,7 +332,8 @@ static char *find_program(const char *folder, size_t size, const char *name,
     return NULL;
 }
 
-/* Searches the list for one kind of item: those that name objdump, or those for all tools. */
+/* Searches the list for one kind of item. named: items "objdump:FOLDER"; else items without the
+ * name of a tool. */
 static char *find_in_list(const char *config, bool named, const char *name, const char *search_path)
 {
     for (const char *at = config; at != NULL;) {

@@ -252,7 +252,7 @@ enum { PROGRESS_EACH = 64 }; /* addresses */
 typedef struct {
     pt_chains *chains;
     const uint32_t *rows; /* for each address that the object resolves */
-    size_t last_count;    /* number of frames of the previous result, which are the last ones */
+    size_t last_count;    /* number of frames of the previous result, the last in chains->frames */
     size_t count;         /* number of results */
 } taking;
 

@@ -22,7 +22,7 @@ bool pt_doubt_differs_in_size(const pt_elf *elf, const pt_mapping *m)
     if (bytes == 0 || bytes >= (uint64_t)1 << 40 || m->file_offset >= (uint64_t)1 << 40)
         return false;
     const uint64_t end = m->file_offset + bytes;
-    bool holds = false; /* some segment has code; segments of debug files are empty */
+    bool holds = false; /* a segment has bytes in the file; those of debug files have none */
     pt_elf_segment s;
     for (uint32_t i = 0; pt_elf_segment_at(elf, i, &s); i++) {
         if (s.type != PT_LOAD || s.file_bytes == 0) continue;

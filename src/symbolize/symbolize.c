@@ -69,7 +69,8 @@ typedef struct {
     PT_VECTOR(frame) frames;
     PT_VECTOR(function) functions;
     struct {
-        const char **raw; /* the set's strings, which identify files while the set exists */
+        const char **raw; /* strings of the pt_chains; their addresses identify files while it
+                           * exists */
         char **items;
         size_t count, cap;
     } files;

@@ -5,9 +5,9 @@
 #include "base/error.h"
 
 /* Writes the report to a file and opens it in the program. program: "gv --noantialias"; "browser"
- * is the first that exists of $BROWSER and the browsers that google/pprof tries. extension: of the
- * file, "svg". Waits for the program (at least a second, since a browser may hand the file to
- * another process) and removes the file; with `background` it does not wait, and the file is
+ * stands for the first that exists of $BROWSER and the browsers that google/pprof tries. extension:
+ * of the file, "svg". Waits for the program (at least a second, since a browser may hand the file
+ * to another process) and removes the file; with `background` it does not wait, and the file is
  * removed when pitot ends. PT_ERR_UNSUPPORTED: there is no display or no such program; the file is
  * kept, and the message names it. */
 pt_status pt_view(const char *program, const pt_buf *report, const char *extension, bool background,
