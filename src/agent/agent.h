@@ -49,9 +49,10 @@
 #include "wire/buf.h"
 #include "wire/journal.h"
 
-/* PT_EXPORT marks a function that the host calls. PT_PASSING (tick/tick.h): the function may call
- * code of the host, whose CPU time is the host's although the library has a frame on that stack. */
-#define PT_UNBLOCKING __attribute__((section("pt_unblocking"), noinline)) /* pt_journal_spans */
+/* PT_EXPORT marks a function that the host calls. It includes PT_PASSING (tick/tick.h), since the
+ * function may call code of the host: that code's CPU time is the host's, although the library has
+ * a frame on the stack. PT_UNBLOCKING: see unblocking_code of pt_journal_spans (wire/journal.h). */
+#define PT_UNBLOCKING __attribute__((section("pt_unblocking"), noinline))
 #define PT_EXPORT     PT_PASSING __attribute__((visibility("default")))
 
 /* ---- util.c ---- */
@@ -106,17 +107,18 @@ uint64_t pt_agent_random(uint64_t below);    /* in [0, below) */
 void pt_agent_wake_drain(void);
 void *pt_agent_map(size_t bytes); /* zeroed private memory; NULL if there is none */
 bool pt_agent_write(int fd, const void *bytes,
-                    size_t size); /* all of it, through EINTR; under the lock */
+                    size_t size); /* all bytes, also after EINTR; called under the lock */
 bool pt_agent_write_at(int fd, const void *bytes, size_t size, off_t at); /* the same, at `at` */
 /* Puts first and then second into `to`, terminated. Returns false with ENAMETOOLONG, and `to` is
  * "", if both do not fit in size bytes. first may be `to` itself. */
 bool pt_agent_join(char *to, size_t size, const char *first, const char *second);
-/* Makes path absolute (PATH_MAX bytes), since the host may change its directory later. Returns
- * false and errno if the result does not fit or the process has no current directory. */
+/* Writes the absolute form of path to ret_path, of PATH_MAX bytes: the host may change its
+ * directory later. Returns false and errno if the result does not fit or the process has no current
+ * directory. */
 bool pt_agent_absolute(const char *path, char *ret_path);
 /* Appends "_PID" to a name in PATH_MAX bytes. The name becomes "" if it does not fit. */
 void pt_name_add_pid(char *name);
-/* The whole number that the text is; fallback if the text is anything else. */
+/* The value of a text that is a whole number; `fallback` for any other text. */
 uint64_t pt_agent_number(const char *text, uint64_t fallback);
 
 /* Writes a variable only if its value changes: a child of fork gets a copy of each page that it
@@ -126,9 +128,9 @@ uint64_t pt_agent_number(const char *text, uint64_t fallback);
         if ((at) != (value)) (at) = (value);                                                       \
     } while (0)
 
-/* Large memory that most processes never write to. It lies behind all other variables (sections are
- * sorted by their names), so that these share few pages: each page is a page fault in every
- * process, and one more in both processes of a fork. */
+/* Marks large variables that most processes never write to. They lie behind all other variables
+ * (sections are sorted by their names), so that the other variables share few pages: each page that
+ * is written to costs every process a page fault, and both processes of a fork one more. */
 #define PT_FAR __attribute__((section(".bss.far")))
 /* The section between .bss.far and the other variables, for objects of which only the first bytes
  * are usually written to. */
@@ -203,7 +205,8 @@ bool pt_journal_open(pt_agent_journal *journal);
 /* Opens an image with a header only. The memory for areas comes with the first area, or by
  * pt_journal_make; until then `base` is NULL and the header lies elsewhere. */
 void pt_journal_open_early(pt_agent_journal *journal);
-/* Returns false and ENOMEM if there is no memory. */
+/* Makes the memory for areas of an image that pt_journal_open_early opened. Returns false and
+ * ENOMEM if there is no memory. */
 bool pt_journal_make(pt_agent_journal *journal);
 /* A new, empty area of size_bytes (rounded up). NULL if the image has no room or there is no
  * memory. */
@@ -216,7 +219,8 @@ void pt_journal_add(pt_journal_area *area, size_t size);
 /* Memory behind the used part of the image, valid until the next area is made. NULL if fewer than
  * `bytes` bytes are left. */
 void *pt_journal_spare(const pt_agent_journal *journal, size_t bytes);
-/* with_process: the process ends now, so the kernel frees the memory. */
+/* Closes the image and frees its memory. with_process: the process ends now, so the kernel frees
+ * the memory. */
 void pt_journal_close(pt_agent_journal *journal, bool with_process);
 
 /* ---- publish.c ---- */
@@ -405,17 +409,18 @@ uint32_t pt_timers_choose(void);
  * is_last: the process ends. */
 void pt_timers_start(void);
 void pt_timers_stop(bool is_last);
-/* Ends the engine's own threads, if it has any, and begins them again. */
+/* pt_timers_stop_threads ends the engine's own threads, if it has any; pt_timers_start_threads
+ * begins them again. */
 void pt_timers_stop_threads(void);
 void pt_timers_start_threads(void);
-/* Around exec: stops and restarts a timer that exec would keep, for its signal would end the new
- * program. */
+/* pt_timers_pause, before exec, stops a timer that exec would keep: its signal would end the new
+ * program. pt_timers_resume starts the timer again if exec failed. */
 void pt_timers_pause(void);
 void pt_timers_resume(void);
 /* Chooses another engine if a debugger traces this process and the present engine raises SIGTRAP.
  */
 void pt_timers_review(void);
-/* The same, before a debugger attaches. */
+/* The same, called when a debugger is about to attach. */
 void pt_timers_leave_traps(void);
 
 /* ---- timer_*.c ---- */
@@ -449,8 +454,8 @@ extern const pt_timer_engine pt_timer_posix, /* a POSIX timer on the thread's CP
     pt_timer_ticker,                   /* a thread that sends signals to those that run */
     pt_timer_itimer;                   /* one timer for the process, at the kernel's own ticks */
 
-/* timer_posix.c, for engines that use a second timer beside their own: a timer on the thread's CPU
- * clock that expires each time the kernel checks such timers. */
+/* timer_posix.c: starts and stops a timer on the thread's CPU clock that expires each time the
+ * kernel checks such timers. For engines that use it beside their own ticks. */
 bool pt_timer_looks_start(pt_thread *thread);
 void pt_timer_looks_stop(pt_thread *thread);
 
@@ -468,6 +473,8 @@ uint32_t pt_timers_tick_hz(void);
 
 /* ---- threads.c ---- */
 
+/* Prepares slots of threads. Called once, by the constructor. Returns false if the process cannot
+ * have slots: no thread is sampled then. */
 bool pt_threads_init(void);
 /* A free slot, not yet live; NULL if there is no memory. */
 pt_thread *pt_thread_new(void);
@@ -500,7 +507,7 @@ void pt_thread_resume_self(void);
 void pt_threads_free_rings(bool with_process);
 /* Called in a child of fork, which has only the calling thread. */
 void pt_threads_after_fork(void);
-/* Returns when no handler that runs now was running before the call. */
+/* Returns when all handlers have ended that were running at the call. */
 void pt_threads_wait_for_handlers(void);
 /* Calls use for each live slot. Called without the lock, so slots come and go meanwhile. */
 void pt_threads_each(void (*use)(pt_thread *slot, void *arg), void *arg);
@@ -515,14 +522,15 @@ void pt_threads_each_ring(void (*use)(pt_tick_ring *ring, void *arg), void *arg)
 
 /* ---- output.c ---- */
 
-/* Begins the file path, mode 0600. Returns false and errno. */
+/* Begins the file at path, mode 0600. Returns false and errno if that failed. */
 bool pt_output_begin(const char *path, bool gzip);
 /* pt_output_buf returns room for the next piece of the file, and pt_output_take takes the piece.
  * Returns false if the piece did not fit: the room is larger now, and the caller must write the
  * piece again. */
 pt_wire_buf pt_output_buf(void);
 bool pt_output_take(const pt_wire_buf *buf);
-/* Puts what `encode` writes to a pt_wire_buf; `encode` may run twice. */
+/* Puts a piece into the file. The arguments after `buf` are statements that write the piece to the
+ * pt_wire_buf of that name; they may run twice. */
 #define PT_OUTPUT_PUT(buf, ...)                                                                    \
     do {                                                                                           \
         pt_wire_buf buf = pt_output_buf();                                                         \
@@ -610,7 +618,7 @@ void pt_session_wake(void);
 /* Adds the calling thread's CPU time since since_ns (of its clock) to the library's own. The caller
  * kept ticks away meanwhile. */
 void pt_session_add_own_time(uint64_t since_ns);
-/* The number of ticks so far. */
+/* The sum of the weights of all samples so far, in periods. */
 uint64_t pt_session_samples(void);
 /* The drain thread opens no more events: the periods of ticks stay as they are. */
 void pt_session_keep_periods(void);
@@ -690,6 +698,7 @@ void pt_agent_unmap(void *at, size_t bytes); /* accepts NULL */
 
 /* ---- signals.c ---- */
 
+/* Looks up libc's sigaction and signal. Called once, by the constructor. */
 void pt_signals_init(void);
 /* Looks up functions of libc that few programs call (find_rest in interpose.c). */
 void pt_signals_find_rest(void);
@@ -724,8 +733,9 @@ void pt_epoll_find_rest(void) __attribute__((weak));
 
 /* ---- interpose.c ---- */
 
-/* In a static program no library comes after this one. There the library's function replaces
- * glibc's, and glibc has a second name for its own. */
+/* Declares the variable that PT_NEXT needs for a function. text: glibc's second name for its own
+ * function of that name. In a static program no library comes after this one: there the library's
+ * function replaces glibc's, and only the second name leads to glibc's own. */
 #define PT_SECOND_NAME(name, text)                                                                 \
     static _Atomic(name##_fn *) next_##name;                                                       \
     extern name##_fn second_##name __asm__(text) __attribute__((weak))

@@ -1,5 +1,5 @@
-/* codes.c: the functions of interpreters, for the handlers of all threads, and their names into the
- * journal.
+/* codes.c: makes the memory in which the handlers of all threads keep functions of interpreters,
+ * and copies the functions of counted stacks to the journal.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static PT_FAR uint8_t is_in_journal[PT_TICK_CODES / 8];
 
 PT_NEAR void pt_codes_reset(void)
 {
-    if (codes.area == NULL) return; /* as it was */
+    if (codes.area == NULL) return; /* the former journal had no functions */
     codes.area = NULL;
     memset(is_in_journal, 0, sizeof is_in_journal);
 }

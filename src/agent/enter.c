@@ -35,7 +35,8 @@ static bool is_another_machine(const pt_elf *elf)
     return elf->machine != PT_MACHINE_HOST->elf_machine || elf->is_64 != (sizeof(void *) == 8);
 }
 
-/* Reads a line as "#! /bin/busybox sh". *ret_interpreter points into `head`. */
+/* Is the file a script, which begins with a line as "#! /bin/busybox sh"? *ret_interpreter: the
+ * path of its interpreter, which points into `head`. */
 static bool is_script(char *head, size_t bytes, const char **ret_interpreter)
 {
     if (bytes < 3 || head[0] != '#' || head[1] != '!') return false;
@@ -60,7 +61,8 @@ static void note_name(const char *path)
     close(fd);
 }
 
-/* Notes the program in the file. For a script this is the script's interpreter. */
+/* Notes the program in the file if the loader will not put the library into it. The program of a
+ * script is the script's interpreter. */
 /* NOLINTNEXTLINE(misc-no-recursion): once, for an interpreter */
 static void look_at(int fd, const char *path, bool is_interpreter)
 {

@@ -30,8 +30,8 @@ PT_SECOND_NAME(execvpe, "__execvpe");
 PT_SECOND_NAME(fexecve, "__fexecve");   /* these two have none: */
 PT_SECOND_NAME(execveat, "__execveat"); /* they only make the system call */
 
-/* Is this a child of vfork, raw clone or _Fork? Such a child has the memory's contents, but not the
- * journal. */
+/* Is this a child of vfork, raw clone or _Fork? Such a child has the variables of its parent, but
+ * no journal. */
 __attribute__((noinline)) static bool is_foreign_process(void)
 {
     return pt_agent.pid != 0 && pt_tick_getpid() != pt_agent.pid;
@@ -427,9 +427,9 @@ void pt_interpose_init(void)
     pt_signals_init();
     (void)PT_NEXT(execve);
     (void)PT_NEXT(execvpe);
-    /* The functions that call main and start routines have no public names. They are compiled in
-     * the same file as, and lie just below, these two (glibc's csu/libc-start.c and
-     * nptl/pthread_create.c). */
+    /* The functions that call main and start routines have no public names. They are in the same
+     * source files as __libc_start_main and pthread_create, and lie just below these two functions
+     * (glibc's csu/libc-start.c and nptl/pthread_create.c). */
     pt_tick.main_start = code_around(pt_libc_main_start(), 256, 512);
     pt_tick.thread_start = code_around((void *)(uintptr_t)PT_NEXT(pthread_create), 1024, 0);
     pt_tick.own_start =

@@ -3,7 +3,8 @@
  *
  *   image with gHotSpotVMStructs -> its tables of fields (interp/java.h) -> facts for the handler
  *
- * The machine fills in its tables while it starts, so they are read again until it has.
+ * The virtual machine fills in its tables while it starts, so they are read again until they are
+ * complete.
  */
 #include <elf.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@ static pt_tick_java_facts java;
 static unsigned tries; /* in which the tables lacked fields */
 static uint32_t heaps; /* parts of the code cache at the last reading */
 
-/* A copy of the page that was read last. The image may be unmapped while it is read. */
+/* The page that was read last. The kernel copies it, since the image may be unmapped meanwhile. */
 static struct {
     uint64_t addr; /* 0: none */
     uint8_t bytes[PT_TICK_PAGE_BYTES];

@@ -3,8 +3,8 @@
  * One libprofiler.so.0 works in processes of glibc from 2.17 on and of musl. So it refers to no
  * symbol that a later glibc added or gave a new version, to no symbol that glibc before 2.34 keeps
  * in libpthread, librt or libdl, which a program may lack, and to no symbol that only glibc has
- * (tests/abi/abi.t.sh). Such functions are system calls here, or are looked up by name, in which
- * case they may be missing. */
+ * (tests/abi/abi.t.sh). Instead of such a function there is a system call here, or the function is
+ * looked up by name, and may be missing. */
 #pragma once
 
 #include <link.h>

@@ -1,6 +1,6 @@
-/* libc_shared.c: see libc.h. For the shared library, which may meet an older libc than that of its
- * headers, or another libc. A process of glibc before 2.34 has the functions of threads only if
- * libpthread was loaded, perhaps just before the process makes its first thread. */
+/* libc_shared.c: see libc.h. For the shared library, which may run with an older libc than that of
+ * its headers, or with another libc. A process of glibc before 2.34 has the functions of threads
+ * only if libpthread was loaded, perhaps just before the process makes its first thread. */
 #include "agent/agent.h"
 
 #include <errno.h>

@@ -53,7 +53,7 @@ static struct {
 } listener;
 
 static PT_FAR struct {
-    char where[PATH_MAX];                      /* what PITOT_LISTEN says */
+    char where[PATH_MAX];                      /* the value of PITOT_LISTEN */
     char token[PT_LISTEN_TOKEN_MAX_BYTES + 1]; /* "": a Unix socket */
     char message[PATH_MAX + 128];
     char path[PATH_MAX]; /* of the socket; "" if none */
@@ -77,7 +77,7 @@ static bool bind_unix(struct sockaddr_un *to)
     return bind(listener.fd, (struct sockaddr *)to, sizeof *to) == 0;
 }
 
-/* Is the path a socket of this library that no process listens at? */
+/* Is the path a socket of this user at which no process listens? */
 static bool is_stale(const struct sockaddr_un *at)
 {
     struct stat st;

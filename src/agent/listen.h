@@ -67,8 +67,8 @@ bool pt_connections_have_room(void);
 /* Accepts a connection that waits at the socket. Returns false if the kernel has no descriptor or
  * no memory for it. */
 bool pt_connections_accept(int socket_fd);
-/* Fills in a row for each connection to poll, with fd -1 for a free row. Returns the time until
- * which to wait in ms; 0 = for ever. */
+/* Fills in a row of poll for each connection, with fd -1 for a free row. Returns the time, of
+ * pt_listen_now_ms, at which pt_connections_serve must run at the latest; 0 = at no time. */
 uint64_t pt_connections_wanted(struct pollfd rows[PT_LISTEN_CONNECTIONS]);
 /* Serves the connections that are ready, and closes those whose time is over. */
 void pt_connections_serve(const struct pollfd rows[PT_LISTEN_CONNECTIONS]);

@@ -24,7 +24,7 @@
 #include "process/path_kind.h"
 
 enum {
-    LIVE_MAX = 4096,        /* executable mappings at once; what is beyond stays unknown */
+    LIVE_MAX = 4096,        /* executable mappings at once; further ones stay unknown */
     AREA_BYTES = 8 << 10,   /* of maps in the journal; more areas follow */
     TEXT_BYTES = 64 << 10,  /* of /proc/self/maps held at once */
     NOTES_MAX_BYTES = 8192, /* of notes in one segment; a segment with more has no build id */

@@ -30,7 +30,7 @@ static const pt_php_layout *find_build(uint64_t addr, uint64_t bytes)
     return layout;
 }
 
-/* flags: of the segments that are searched */
+/* The layout of the PHP build that a segment with these flags names; NULL: none does. */
 static const pt_php_layout *find_build_in(const pt_image *image, uint32_t flags)
 {
     const pt_php_layout *layout = NULL;

@@ -16,7 +16,7 @@ static void put_stack(const pt_journal_stack *stack, void *arg)
     static PT_FAR uint64_t pcs[PT_JOURNAL_CHAIN_MAX];
     const uint64_t *const words = (const uint64_t *)(stack + 1);
     uint32_t depth = 0;
-    for (uint32_t i = 0; i < stack->depth; i++) /* frames of Python have no address */
+    for (uint32_t i = 0; i < stack->depth; i++) /* frames of interpreters have no address */
         if ((words[i] & PT_JOURNAL_CODE_FRAME) == 0) pcs[depth++] = words[i];
     PT_OUTPUT_PUT(buf, pt_gperf_record(&buf, PT_GPERF_NATIVE, stack->count, pcs, depth));
 }
@@ -36,9 +36,9 @@ static pt_gperf_mapping mapping_of(const pt_journal_map *map)
     };
 }
 
-/* If an address is in two mappings, some readers use the first and some the last, so a mapping that
- * still exists must be both. Mappings of unloaded libraries come first, and only if nothing else
- * has taken their addresses. */
+/* Does the mapping still exist? If an address is in two mappings of a file, some readers use the
+ * first and some the last. So the mapping of an unloaded library is written only if no other
+ * mapping has taken its addresses, and before the mappings that still exist. */
 static bool still_there(const pt_journal_map *map)
 {
     return map->epoch_to == UINT32_MAX;

@@ -59,7 +59,7 @@ static const char *const texts[S_ENDS] = {
     [S_MERGE] = "merge", [S_UNCERTAIN] = "uncertain",
 };
 
-/* A mapping by ascending start. */
+/* A mapping; the list is sorted by start. */
 typedef struct {
     uint64_t start, limit;
     uint64_t upto; /* the largest limit of this and all earlier places: a search backwards ends
@@ -98,7 +98,7 @@ static void count_place(const pt_journal_map *map, void *arg)
     ++*(size_t *)arg;
 }
 
-/* Adds a place in ascending order, in which the journal has nearly all already. */
+/* Inserts a place in ascending order; the journal has nearly all mappings in that order. */
 static void add_place(const pt_journal_map *map, void *arg)
 {
     (void)arg;

@@ -44,7 +44,7 @@ enum {
 struct pt_publisher {
     char result[PATH_MAX]; /* the file that the profile will become; "" = no name is known */
     bool is_full;          /* more has changed than fits */
-    size_t length;         /* of the file that was written before this copy */
+    size_t length;         /* the length of the file before this copy is written */
     size_t piece_count, held_bytes;
     struct {
         size_t at, bytes; /* in the image and the file */
@@ -554,7 +554,7 @@ void pt_publish_take_over(void)
 
 PT_NEAR void pt_publish_after_fork(void)
 {
-    pt_publish_handed_over(); /* another thread was changing its user at the same time */
+    pt_publish_handed_over(); /* the file is open if another thread was changing its user */
     PT_SET(question.what, NOTHING_ASKED);
     PT_SET(is_writing, 0);
     PT_SET(FILE_OF->is_made, false);
@@ -565,8 +565,8 @@ PT_NEAR void pt_publish_after_fork(void)
 
 #define RECORDING_PREFIX "pitot-record-" /* of the recorder's outer folder: recording/run.c */
 
-/* The recorder holds a lock on the outer folder, which contains that of the journals, as long as it
- * lives. */
+/* Has the recorder ended? As long as it lives, it holds a lock on the outer folder, which contains
+ * the folder of the journals. */
 static bool has_recorder_gone(void)
 {
     char folder[PATH_MAX];
@@ -667,8 +667,7 @@ PT_NEAR static int open_by_name(const char *name)
 static inline __attribute__((always_inline)) bool add_to(const char *name, const void *bytes,
                                                          size_t size)
 {
-    char
-        here[32]; /* constants lie in another page, but the compiler makes this copy without them */
+    char here[32]; /* made by instructions here: the text as a constant would lie in another page */
     strcpy(here, name);
     const int fd = open_by_name(here);
     if (fd < 0) return false;

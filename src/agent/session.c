@@ -30,7 +30,7 @@
 PT_EDGE pt_session pt_agent;
 
 enum {
-    DRAIN_FIRST_MS = 10, /* then twice as long, and so on */
+    DRAIN_FIRST_MS = 10, /* until the first round; then twice as long, and so on */
     ANSWER_EVERY_NS = 1000000,
     MEET_EVERY_NS = 200000000,  /* between two readings of the task list */
     HEED_EVERY_NS = 1000000000, /* between two checks that the recorder still exists */
@@ -292,8 +292,8 @@ void pt_session_wake(void)
     pt_agent_unlock(&caller);
 }
 
-/* Is the session asleep, or was it until this call? It is awake after the first samples; the caller
- * then waits a little before the first drain. */
+/* Was the session asleep until this call? Wakes the session after its first samples: is_asleep is
+ * false then, and the caller waits a little before the first drain. */
 static bool is_still_asleep(void)
 {
     if (!pt_agent.is_asleep) return false;
@@ -385,7 +385,7 @@ static void *drain_main(void *arg)
     const int bell = atomic_load(&pt_agent.drain_bell); /* read first, so that a change after this
                                                          * is noticed */
     pt_publisher *const publisher = pt_publisher_new();
-    become_keeper(); /* the thread that starts this one waits for this, and has the lock */
+    become_keeper(); /* the thread that began this one holds the lock, and waits for this */
     atomic_store(&pt_agent.drain_is_ready, 1);
     syscall(SYS_futex, &pt_agent.drain_is_ready, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
     drain_rings((int)(intptr_t)arg, publisher, bell);

@@ -22,7 +22,7 @@ __asm__(".hidden __sigtimedwait"); /* a shared libc's is private */
 PT_SECOND_NAME(signal, "__bsd_signal");
 PT_SECOND_NAME(__sysv_signal, "sysv_signal");
 
-/* In the order of pt_tick.host. */
+/* The signals that the library has taken: pt_tick.signo, then SIGTRAP, as in pt_tick.host. */
 static struct {
     int signo; /* 0: not taken; else the library's handler is installed */
     struct sigaction as_host;
@@ -63,7 +63,7 @@ typedef struct {
 } action;
 
 /* By signal: the action installed in place of a host's action that blocks the tick's signal. If the
- * kernel has another action, the host has set that without the functions below. */
+ * kernel has another action, the host has set that action without the functions below. */
 static PT_FAR action freed[NSIG];
 
 static uint64_t bit_of(int signo)

@@ -62,7 +62,7 @@ static first_memory *find_first_memory(void)
 static size_t ring_count;
 static pthread_key_t ended_key;
 static bool has_key; /* also false where libpthread may be loaded later */
-static bool ready;   /* false in constructors that run before our own */
+static bool ready;   /* false in constructors that run before the library's own */
 
 /* ---- slots ---- */
 
@@ -72,7 +72,7 @@ static pt_thread *slot_at(size_t i)
     return &chunks[i / CHUNK_SLOTS][CHUNK_SLOTS - 1 - i % CHUNK_SLOTS];
 }
 
-/* Runs in the handler of a thread that has no slot of its own yet. */
+/* The live slot of a thread; NULL: there is none. Also runs in handlers. */
 static pt_thread *find_slot(int tid)
 {
     const size_t count = atomic_load(&slot_count);
@@ -83,7 +83,7 @@ static pt_thread *find_slot(int tid)
     return NULL;
 }
 
-/* Runs in handlers, as find_slot does. */
+/* Is `at` in a chunk of slots? Also runs in handlers. */
 static bool is_slot(const void *at)
 {
     const size_t count = atomic_load(&slot_count);
@@ -294,7 +294,7 @@ static pt_tick_ring *stop_handler(pt_thread *slot)
     return ring;
 }
 
-/* Another thread may have the ring from now on. */
+/* Gives up the slot's engine and ring. Another thread may get the ring from now on. */
 static void leave_ring(pt_thread *slot, pt_tick_ring *ring)
 {
     slot->engine = NULL;

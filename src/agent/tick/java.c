@@ -20,7 +20,8 @@ static size_t index_of(uint64_t addr, size_t count)
 
 /* ---- memory ---- */
 
-/* The machine never unmaps a part of its code cache that it has used. */
+/* A callback of interp/java.h. The pages of the code cache need no test in each sample: the virtual
+ * machine never unmaps a part of its code cache that it has used. */
 static bool read_memory(void *arg, uint64_t addr, void *to, size_t size)
 {
     pt_tick_java_walk *const java = arg;

@@ -50,7 +50,7 @@ typedef struct {
     bool has_line;
 } pt_tick_java_method;
 
-/* A thread's own; all zero is empty. */
+/* A thread's own cache; all zero is empty. */
 typedef struct {
     pt_tick_pages pages;
     pt_tick_copies copies; /* of the method whose names are read */

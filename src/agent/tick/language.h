@@ -54,7 +54,7 @@ typedef struct {
     uint64_t mask, at;
     uint32_t most, native; /* words */
     bool is_whole;         /* the native stack reaches the start of the thread */
-    const uint64_t *regs;  /* that were interrupted, by DWARF number */
+    const uint64_t *regs;  /* of the interrupted code, by DWARF number */
 } pt_tick_frames;
 
 /* Marks the last of these `count` frames as the outermost one. */

@@ -22,7 +22,8 @@
 enum {
     PT_TICK_PERL_FRAMES_MAX = 512, /* in a sample */
     PT_TICK_PERL_WRONG_LOOKS =
-        16, /* objects that do not fit the layout, and none that does: refuse it */
+        16, /* after so many objects that do not fit the layout, and none that fits, frames are no
+               longer read */
     PT_TICK_PERL_NAME_BYTES = 512,
     PT_TICK_PERL_FILE_BYTES = 2048,
 };
@@ -35,7 +36,7 @@ typedef struct {
     void *(*getspecific)(pthread_key_t); /* libc's */
 } pt_tick_perl_facts;
 
-/* A thread's own; all zero is empty. */
+/* A thread's own cache; all zero is empty. */
 typedef struct {
     pt_tick_pages pages;
     pt_tick_slots slots; /* by the addresses of the sub and of the file's name */

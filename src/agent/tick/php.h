@@ -31,7 +31,8 @@
 enum {
     PT_TICK_PHP_FRAMES_MAX = 512, /* in a sample */
     PT_TICK_PHP_WRONG_LOOKS =
-        16, /* objects that do not fit the layout, and none that does: refuse it */
+        16, /* after so many objects that do not fit the layout, and none that fits, frames are no
+               longer read */
     PT_TICK_PHP_NAME_BYTES = 512,
     PT_TICK_PHP_FILE_BYTES = 2048,
 };
@@ -45,7 +46,7 @@ typedef struct {
     pt_tick_codes *codes;
 } pt_tick_php_facts;
 
-/* A thread's own; all zero is empty. */
+/* A thread's own cache; all zero is empty. */
 typedef struct {
     pt_tick_pages pages;
     bool runs_php; /* the chain of frames was this thread's in its last sample */

@@ -28,7 +28,8 @@
 enum {
     PT_TICK_PYTHON_FRAMES_MAX = 512, /* in a sample */
     PT_TICK_PYTHON_WRONG_LOOKS =
-        16, /* objects that do not fit the layout, and none that does: refuse it */
+        16, /* after so many objects that do not fit the layout, and none that fits, frames are no
+               longer read */
     PT_TICK_PYTHON_NAME_BYTES = 512,
     PT_TICK_PYTHON_FILE_BYTES = 2048,
 };
@@ -51,7 +52,7 @@ typedef struct {
     uint64_t seen;   /* the last sample in which the object was compared */
 } pt_tick_python_slot;
 
-/* A thread's own; all zero is empty. */
+/* A thread's own cache; all zero is empty. */
 typedef struct {
     pt_tick_pages pages;
     uint64_t samples; /* that were taken */

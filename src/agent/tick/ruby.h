@@ -24,7 +24,8 @@
 enum {
     PT_TICK_RUBY_FRAMES_MAX = 512, /* in a sample */
     PT_TICK_RUBY_WRONG_LOOKS =
-        16, /* objects that do not fit the layout, and none that does: refuse it */
+        16, /* after so many objects that do not fit the layout, and none that fits, frames are no
+               longer read */
     PT_TICK_RUBY_NAME_BYTES = 512,
     PT_TICK_RUBY_FILE_BYTES = 2048,
 };
@@ -39,7 +40,7 @@ typedef struct {
     pt_tick_codes *codes;
 } pt_tick_ruby_facts;
 
-/* A thread's own; all zero is empty. */
+/* A thread's own cache; all zero is empty. */
 typedef struct {
     pt_tick_pages pages;
     pt_ruby_keys keys;   /* once they are known */

@@ -28,7 +28,8 @@ static uint64_t trap_data(const siginfo_t *info)
     return data;
 }
 
-/* Is it a timer of the library? Late ticks of another thread's timer count, too. */
+/* Is the value that a timer's signal carries a slot, as that of the library's timers is? Late ticks
+ * of another thread's timer count, too. */
 static bool is_our_timer(const void *said)
 {
     const bool is_own = said != NULL && said == pt_tick_self;
@@ -335,8 +336,9 @@ static void count_of_period(pt_thread *self)
     syscall(SYS_futex, bell, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-/* Notes that there are samples. A process that ends soon needs no drain thread: its rings are
- * emptied at its end. */
+/* Counts an early sample. After a few of them, or if a part of the ring is full, calls
+ * pt_tick.on_samples, which begins or wakes the drain thread. A process that ends earlier needs no
+ * drain thread: its rings are emptied at its end. */
 static void tell_of_samples(const pt_tick_ring *ring)
 {
     enum { FEW_SAMPLES = 3 };
@@ -389,9 +391,9 @@ static bool is_resting(pt_thread *self, uint32_t *weight)
     return is_resting;
 }
 
-/* The wall clock is read without a system call, but a thread that is off its CPU for a while seems
- * long by it. So the CPU clock measures the sample after a long one, and a sample that is long by
- * the wall clock makes no debt. */
+/* The wall clock is read without a system call, but by this clock a sample also seems long if the
+ * thread was off its CPU meanwhile. So a sample that is long by the wall clock makes no debt, but
+ * the CPU clock measures the next sample. */
 static void take_measured_sample(pt_thread *self, pt_tick_ring *ring, uint32_t weight,
                                  const void *context)
 {

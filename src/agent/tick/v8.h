@@ -43,7 +43,7 @@ typedef struct {
     uint32_t sample; /* the last sample with the function */
 } pt_tick_v8_slot;
 
-/* A thread's own; all zero is empty. */
+/* A thread's own cache; all zero is empty. */
 typedef struct {
     pt_tick_pages pages;
     pt_tick_v8_slot slot[512][4];
