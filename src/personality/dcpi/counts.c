@@ -1,4 +1,5 @@
-/* counts.c: locations -> places (image, procedure, address), sorted; sums from the bottom up. */
+/* counts.c: sorts the locations by place (image, procedure, address), and sums values by address,
+ * then by procedure, then by image. */
 #include "personality/dcpi/counts.h"
 
 #include <stdlib.h>
@@ -78,7 +79,7 @@ static int compare_procedures(const place *a, const place *b)
 
 PT_ORDER(by_place, place, compare_procedures(a, b) ?: PT_UP(address) ?: PT_UP(location));
 
-/* The locations of leaves, sorted. */
+/* The places of all locations that are a stack's leaf, sorted. */
 static place *leaf_places(pt_counts *c, size_t *ret_count)
 {
     const pt_profile *const p = c->profile;
@@ -101,7 +102,8 @@ static place *leaf_places(pt_counts *c, size_t *ret_count)
 
 /* ---- Rows ---- */
 
-/* Fills the three levels from the sorted places; row_of: the address row of each location. */
+/* Makes the rows of the three levels from the sorted places. row_of[location]: its row in the level
+ * of addresses. */
 static void make_rows(pt_counts *c, const place *places, size_t n, uint32_t *row_of)
 {
     c->image = pt_alloc(n + 1, sizeof *c->image);

@@ -7,8 +7,8 @@
  *                                                    address   app+0x18  1  0, app+0x1c  0  2
  *
  * Rules: only the address that a sample was taken at counts, not its callers. A procedure is the
- * function that has the code: what was inlined into it is it. An image that lies at several places
- * is one; its addresses are those it was linked to, where they are known.
+ * function that has the code: code that was inlined into it belongs to it. An image that is mapped
+ * at several addresses is one image; its addresses are the linked ones, if they are known.
  */
 #pragma once
 
@@ -16,17 +16,17 @@
 
 typedef struct pt_counts_event {
     uint32_t event;          /* of the profile */
-    const char *name;        /* of mere "samples" what lies between two of them */
+    const char *name;        /* its type; for "samples", the type of the profile's period */
     const char *unit;        /* of its values: "samples", "nanoseconds", ... */
     int64_t period;          /* 0 = unknown */
-    const char *period_unit; /* "nanoseconds"; "" or "count": of what the event counts */
-    double fraction;         /* share of the time it was counted; 1 unless it is known */
+    const char *period_unit; /* "nanoseconds"; "" or "count": the period is a number of events */
+    double fraction;         /* share of the time in which it was counted; 1 if unknown */
     int64_t total;
 } pt_counts_event;
 
 typedef struct pt_counts_image {
     const char *path;    /* "" = unknown */
-    const char *id;      /* the build id, or what its format says; "" = unknown */
+    const char *id;      /* the build id, or the id of the profile's format; "" = unknown */
     size_t first, count; /* its procedures */
 } pt_counts_image;
 
@@ -39,7 +39,7 @@ typedef struct pt_counts_procedure {
 typedef struct pt_counts_address {
     uint64_t address;
     uint32_t procedure;
-    uint32_t location; /* the first of those that are there */
+    uint32_t location; /* the first location with this address */
 } pt_counts_address;
 
 typedef enum { PT_COUNTS_IMAGES, PT_COUNTS_PROCEDURES, PT_COUNTS_ADDRESSES } pt_counts_level;
@@ -73,8 +73,8 @@ static inline int64_t pt_counts_value(const pt_counts *c, pt_counts_level level,
     return c->value[level][row * c->event_count + column];
 }
 
-/* The rows of a level, the largest value of the column first, equal ones in their order, without
- * those that have none in any column; in_image: NULL, or one flag an image. The caller frees. */
+/* The rows of a level that have a value in any column: the largest value of `column` first, equal
+ * ones in their order. in_image: NULL, or for each image: are its rows wanted? The caller frees. */
 uint32_t *pt_counts_rank(const pt_counts *counts, pt_counts_level level, uint32_t column,
                          const bool *in_image, size_t *ret_count);
 

@@ -1,5 +1,5 @@
-/* dcpi.h: what the commands that stand in for DCPI's tools share: which events, images and
- * procedures, and the counts of them. */
+/* dcpi.h: shared by the commands that stand in for DCPI's tools: the choice of events and images,
+ * and their counts. */
 #pragma once
 
 #include "cmd/cmd.h"
@@ -8,8 +8,8 @@
 #include "personality/dcpi/print_counts.h"
 
 typedef struct pt_dcpi_settings {
-    const char *event; /* names with commas; NULL = all that count */
-    const char *sort;  /* name; NULL = the first */
+    const char *event; /* names of events, joined by commas; NULL = all events that are counts */
+    const char *sort;  /* name of the event to sort by; NULL = the first */
     pt_option_list image;
 } pt_dcpi_settings;
 
@@ -42,16 +42,17 @@ typedef struct pt_dcpi_settings {
     PT_COMMAND(command), .group = PT_GROUP_DCPI, .syntax = PT_SYNTAX_PERL, .stands_in = true,      \
                          .max_args = SIZE_MAX
 
-/* Counts of context->profile. PT_EXIT_OK, or the exit status of what was said. ret_column: the one
- * to sort by. */
+/* Counts the events of context->profile. *ret_column: the column to sort by. Returns PT_EXIT_OK, or
+ * prints a message and returns its exit status. */
 int pt_dcpi_count(const pt_cmd_context *context, const pt_dcpi_settings *settings,
                   pt_counts *ret_counts, uint32_t *ret_column);
 
-/* Like pt_dcpi_count, of the named images. *ret_in_image: one flag an image, to be freed; NULL when
- * none is named, so that all count. Says so and fails when a named one is not there. The counts are
- * to be freed after a failure, too. */
+/* As pt_dcpi_count, and finds the images that options or arguments name. *ret_in_image: for each
+ * image, is it named? The caller frees the flags; NULL: no image is named, so all are wanted.
+ * Prints a message and fails if a named image has no samples. The caller calls pt_counts_done,
+ * after a failure, too. */
 int pt_dcpi_count_images(const pt_cmd_context *context, const pt_dcpi_settings *settings,
                          pt_counts *ret_counts, uint32_t *ret_column, bool **ret_in_image);
 
-/* Writes the rows in that form. */
+/* Writes the table as text, CSV or JSON. */
 void pt_dcpi_show(pt_cmd_context *context, pt_shape shape, const pt_counts_table *table);

@@ -1,4 +1,4 @@
-/* dcpicat.c: pitot dcpicat, a profile as DCPI's text of it. */
+/* dcpicat.c: pitot dcpicat, a profile in DCPI's text format. */
 #include "cmd/output.h"
 #include "personality/dcpi/dcpi.h"
 

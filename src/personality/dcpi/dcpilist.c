@@ -1,4 +1,5 @@
-/* dcpilist.c: pitot dcpilist, a procedure's instructions or source lines, a column an event. */
+/* dcpilist.c: pitot dcpilist, a procedure's instructions or source lines with a column for each
+ * event. */
 #include "cmd/cmd.h"
 #include "cmd/shape.h"
 #include "cmd/source.h"

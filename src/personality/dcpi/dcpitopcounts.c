@@ -24,7 +24,7 @@ static const pt_option dcpitopcounts_rows[] = {
 };
 static const pt_option_table dcpitopcounts_options = PT_OPTION_TABLE(dcpitopcounts_rows);
 
-/* The instruction of each row, to be freed one by one. */
+/* The text of each row's instruction. The caller frees each text and the array. */
 static char **find_instructions(const pt_counts_table *t, const pt_code_options *options)
 {
     const pt_counts *const c = t->counts;

@@ -1,4 +1,5 @@
-/* flow.c: instructions -> blocks -> edges -> classes -> rates. */
+/* flow.c: splits instructions into blocks, finds the edges between blocks and the classes of blocks
+ * that run equally often, and estimates the rate of each class. */
 #include "personality/dcpi/flow.h"
 
 #include <elf.h>
@@ -110,8 +111,8 @@ static void connect_blocks(pt_flow *f, const pt_procedure *p)
 
 /* ---- Classes ---- */
 
-/* The undirected graph. Block b is the edge between the nodes 2b and 2b + 1; the last node is the
- * exit. */
+/* The graph for cycle equivalence, with undirected edges. Block b is the edge between the nodes 2b
+ * and 2b + 1; the last node is the exit. */
 typedef struct {
     struct edge {
         uint32_t from, to;
@@ -149,7 +150,8 @@ static incidence incidence_of(const edges *e, uint32_t nodes)
     return in;
 }
 
-/* Marks the blocks that can be reached from those on the stack, forward or backward. */
+/* Marks the blocks that can be reached from `block`, forward or backward. stack: memory for one
+ * entry a block. */
 static void mark_reached(const pt_flow *f, const incidence *in, const edges *e, bool forward,
                          uint32_t block, bool *reached, uint32_t *stack)
 {
@@ -172,9 +174,9 @@ static void mark_reached(const pt_flow *f, const incidence *in, const edges *e, 
     }
 }
 
-/* The edges of the procedure, and further edges that put each block between entry and exit: a block
- * that no edge leads to gets one from a jump with an unknown target, or else from the entry; an
- * endless loop gets one to the exit. */
+/* The edges of the procedure, and further edges so that each block is on a path from entry to exit:
+ * a block that cannot be reached from the entry gets an edge from a jump with an unknown target,
+ * or, if there is none, from the entry; an endless loop gets an edge to the exit. */
 static edges graph_of(const pt_flow *f)
 {
     edges e = {0};
@@ -212,7 +214,7 @@ static edges graph_of(const pt_flow *f)
     return e;
 }
 
-/* The label of each block's edge: see flow.h. */
+/* The label of each block's edge: equal for blocks of one class (flow.h). The caller frees. */
 static uint64_t *label_blocks(const pt_flow *f)
 {
     edges e = graph_of(f);
@@ -250,7 +252,7 @@ static uint64_t *label_blocks(const pt_flow *f)
         label[edge] = sum[node];
         sum[one->from == node ? one->to : one->from] ^= sum[node];
     }
-    /* The first edge that graph_of added for block b is the block. */
+    /* The edge from node 2b to 2b + 1 is block b. */
     uint64_t *const of_block = pt_alloc((size_t)n + 1, sizeof *of_block);
     for (size_t i = 0; i < e.count; i++)
         if (e.items[i].to == e.items[i].from + 1 && e.items[i].from % 2 == 0)

@@ -1,20 +1,22 @@
-/* flow.h: basic blocks of a procedure, which of them run equally often, and an estimate of how
- * often that is, from nothing but samples of time.
+/* flow.h: the basic blocks of a procedure, the classes of blocks that run equally often, and an
+ * estimate of how often each class ran, from samples of time alone.
  *
  *   A: cmpl; jle C     10 samples      A, C run equally often: class 0
  *   B: 8 instructions  80 samples  ->  B alone:                class 1
  *   C: retq             2 samples
  *
- * Blocks are equal in frequency when every cycle through the procedure (with an edge from its exit
- * to its entry) that has one has the other: cycle equivalence (Johnson, Pearson, Pingali, "The
- * Program Structure Tree", PLDI 1994), as DCPI has it (Anderson et al., "Continuous Profiling",
- * SOSP 1997, section 6). Found by labels: each edge outside a spanning tree has a random number, a
- * tree edge the exclusive or of those whose cycles it is on; equal labels are equal classes.
+ * Two blocks run equally often if every cycle through the procedure (with an edge added from its
+ * exit to its entry) that contains one of them also contains the other. This is cycle equivalence
+ * (Johnson, Pearson, Pingali, "The Program Structure Tree", PLDI 1994), which DCPI uses, too
+ * (Anderson et al., "Continuous Profiling", SOSP 1997, section 6). It is found by labels: each edge
+ * outside a spanning tree gets a random number. A tree edge gets the exclusive or of the numbers of
+ * those edges whose cycles through the tree contain it. Edges with equal labels are of one class.
  *
- * A machine of a given width runs n instructions in n / width cycles at best. So the samples of a
- * block over that are at least proportional to its executions, and the least such ratio among the
- * blocks of a class with enough samples is the estimate: that block is assumed not to have stalled.
- * The estimate is an upper bound. A better one needs events of the hardware.
+ * A machine of a given width runs n instructions in n / width cycles at best. The ratio of a
+ * block's samples to these least cycles grows with its executions and with its stalls. So the
+ * smallest ratio among the blocks of a class with enough samples is the estimate: that block is
+ * assumed not to have stalled. The estimate is an upper bound. A better one needs events of the
+ * hardware.
  */
 #pragma once
 
@@ -25,7 +27,7 @@ typedef struct pt_flow_block {
     uint32_t next[2];    /* blocks that may follow in the procedure */
     unsigned next_count;
     bool leaves;      /* it may return, or jump elsewhere */
-    bool is_indirect; /* it jumps to where nobody knows */
+    bool is_indirect; /* it ends with a jump whose target is unknown */
     uint32_t class;
     double samples;
     double cpi; /* cycles an instruction; 0 = unknown */
@@ -33,11 +35,11 @@ typedef struct pt_flow_block {
 
 typedef struct pt_flow_class {
     double samples, least_cycles; /* of one execution of its blocks */
-    double rate;     /* samples that a cycle at full width of one execution stands for, which is
-                        executions over the cycles between two samples; 0 = unknown */
+    double rate;     /* samples for each least cycle of one execution: the number of executions
+                        divided by the cycles between two samples; 0 = unknown */
     char confidence; /* H, M, L: how many samples and how many blocks are behind the estimate; '-'
                         without one */
-    uint32_t sampled_blocks; /* blocks with samples: of a single one nothing tells whether it
+    uint32_t sampled_blocks; /* blocks with samples; if there is only one, it is unknown whether it
                                 stalled */
 } pt_flow_class;
 
@@ -51,10 +53,10 @@ typedef struct pt_flow {
     double samples;        /* of the procedure */
     double alone_samples;  /* of blocks that are the only ones of their class with samples */
     double known_samples;  /* of blocks whose frequency is estimated */
-    double least_samples;  /* of those, what they would be if nothing stalled */
+    double least_samples;  /* the samples that those blocks would have if nothing stalled */
     double executed;       /* instructions, in units of rate */
-    bool has_unknown_jump; /* targets of some jumps are guessed: any block that is reached in no
-                              other way */
+    bool has_unknown_jump; /* some jump has an unknown target; it is assumed to lead to the blocks
+                              that are reached in no other way */
 } pt_flow;
 
 #define PT_FLOW_WIDTH 4 /* instructions a cycle, of most cores of the last decade */
@@ -72,16 +74,17 @@ static inline const pt_flow_class *pt_flow_class_at(const pt_flow *flow, size_t 
     return &flow->class[flow->block[flow->block_of[instruction]].class];
 }
 
-/* The samples of an instruction beyond those of its cycles at full width; 0 if they are not known.
- */
+/* The samples of an instruction beyond those that it would have if nothing stalled; 0 if they are
+ * unknown. */
 double pt_flow_stall(const pt_flow *flow, const pt_procedures *all, const pt_procedure *procedure,
                      uint32_t column, size_t instruction);
 
-/* The cause of stalls that an event counts, as DCPI's letter: i (instruction cache), I (its
- * translation), d (data cache), D (its translation), p (mispredicted branch); 0 for another event.
- */
+/* The cause of stalls that an event counts, as DCPI's letter: i (misses of the instruction cache),
+ * I (of the instruction TLB), d (of the data cache), D (of the data TLB), p (mispredicted
+ * branches); 0 for another event. */
 char pt_flow_blame(const char *event);
-/* The letters of the events that were counted at an instruction or the one before it, in the order
- * of the columns; "?" when there is none. buf has room for event_count + 2. */
+/* Writes to buf the letters of the events that were counted at an instruction or the instruction
+ * before it, in the order of the columns; "?" if there are none. buf has room for event_count + 2
+ * bytes. */
 void pt_flow_culprits(const pt_procedures *all, const pt_procedure *procedure, size_t instruction,
                       char *buf);

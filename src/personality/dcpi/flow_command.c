@@ -1,9 +1,11 @@
-/* flow_command.c: counts -> procedures -> flow -> the report. */
+/* flow_command.c: counts the events, finds the procedures, estimates their flow and calls the
+ * command's report. */
 #include "personality/dcpi/flow_command.h"
 
 #include <string.h>
 
-/* Cycles between two samples of the event: its period, or, of time, mhz times that; 0 = unknown. */
+/* Cycles between two samples of the event: its period; if that is a time, the time times mhz; 0 =
+ * unknown. */
 static double count_cycles_per_sample(const pt_counts_event *event, double mhz)
 {
     if (event->period <= 0) return 0;

@@ -1,5 +1,5 @@
-/* flow_command.h: the run of a command that shows procedures with their flow: dcpilist, dcpicalc,
- * dcpiwhatcg, dcpitopstalls. */
+/* flow_command.h: runs a command that shows procedures with their flow (flow.h): dcpilist,
+ * dcpicalc, dcpiwhatcg, dcpitopstalls. */
 #pragma once
 
 #include "cmd/source.h"
@@ -20,8 +20,8 @@ typedef struct pt_flow_settings {
                .details = "With it, or where samples count cycles, executions are numbers; "       \
                           "without, they are relative to those of the procedure's entry.")
 
-/* Calls show with a report of the procedures that match context->pattern (NULL: all), at most limit
- * (0 = all). Returns the exit status. */
+/* Calls `show` with a report on the procedures that match context->pattern (NULL: all), at most
+ * `limit` (0 = all). Returns the exit status. */
 typedef void pt_flow_show(pt_cmd_context *context, const pt_flow_report *report,
                           const void *settings);
 int pt_dcpi_flow(pt_cmd_context *context, const pt_dcpi_settings *dcpi,

@@ -1,4 +1,4 @@
-/* print_counts.c: one row an image, procedure or address. */
+/* print_counts.c: prints a row for each image, procedure or address. */
 #include "personality/dcpi/print_counts.h"
 
 #include <inttypes.h>
@@ -28,7 +28,7 @@ static int64_t value_of(const pt_counts_table *t, size_t i, uint32_t column)
     return pt_counts_value(t->counts, t->level, t->rows[i], column);
 }
 
-/* ---- What a row is about ---- */
+/* ---- The image, procedure or address of a row ---- */
 
 static const pt_counts_image *image_of(const pt_counts_table *t, size_t i)
 {
@@ -42,7 +42,7 @@ static const pt_counts_procedure *procedure_of(const pt_counts_table *t, size_t 
                                                                  : row];
 }
 
-/* The outermost line: that of the procedure itself. */
+/* The source file and line of row i: those of the procedure itself, not of inlined functions. */
 static const char *source_of(const pt_counts_table *t, size_t i, int64_t *ret_line)
 {
     const pt_profile *const p = t->counts->profile;
@@ -95,7 +95,7 @@ static int column_width(const pt_counts_table *t, uint32_t column)
     return width;
 }
 
-/* The event that the rows are sorted by comes first. */
+/* The column that is printed as the n-th: the one that rows are sorted by comes first. */
 static uint32_t nth_column(const pt_counts_table *t, uint32_t n)
 {
     return n == 0 ? t->column : n <= t->column ? n - 1 : n;

@@ -1,5 +1,6 @@
 /* print_counts.h: counts by image, procedure or address as tables, in the layout of DCPI's tools: a
- * head with the events, a rule, then for each event its count and share, and what was counted. */
+ * head with the events, a rule, then rows: for each event its count and share, then the name of the
+ * image, procedure or address. */
 #pragma once
 
 #include "base/buf.h"
@@ -16,16 +17,16 @@ typedef struct pt_counts_table {
     size_t row_count;
     size_t more; /* rows that were left out */
     bool no_head;
-    const char *const *instruction; /* of addresses: one a row, entries may be NULL; or NULL */
+    const char *const *instruction; /* NULL, or for each row the instruction's text, or NULL */
 } pt_counts_table;
 
-/* The table with its head, in DCPI's layout, as CSV and as one JSON object. */
+/* Print the table with its head: in DCPI's layout, as CSV, and as one JSON object. */
 void pt_counts_text(pt_out *out, const pt_look *look, const pt_counts_table *table);
 void pt_counts_csv(pt_out *out, const pt_counts_table *table);
 void pt_counts_json(pt_out *out, const pt_counts_table *table);
 
-/* The head alone: samples and period of each event. */
+/* Prints the head alone: samples and period of each event. */
 void pt_counts_head(pt_out *out, const pt_counts *counts);
 
-/* "[unknown]" for what has no name. */
+/* The name, or "[unknown]" for "". */
 const char *pt_counts_name(const char *name);

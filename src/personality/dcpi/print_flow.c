@@ -35,7 +35,8 @@ static void put_frequency(pt_out *out, const pt_flow_report *r, const pt_flow *f
 
 /* ---- Summary ---- */
 
-/* Samples, and the stalled samples that each cause (by its letter), or no cause, may explain. */
+/* Sums of samples (as in pt_flow), and of the stalled samples that each cause (by its letter), or
+ * no cause, may explain. */
 typedef struct {
     double samples, known, alone, least, executed;
     double by_letter[128], unexplained, stalled;
@@ -87,7 +88,7 @@ typedef struct {
 static stall_shares shares_of(const pt_flow_report *r, const summary *s)
 {
     stall_shares x = {.over = s->known > s->least ? (s->known - s->least) / s->known : 0};
-    /* Stalls of instructions overlap, so their sum is scaled to the stalls of the whole. */
+    /* The stalls of single instructions need not add up to those of the whole: they are scaled. */
     const double fit = s->stalled > 0 ? x.over * s->known / s->stalled : 0;
     for (size_t i = 0; i < CAUSE_COUNT; i++) {
         for (uint32_t e = 0; e < r->procedures->counts->event_count; e++)

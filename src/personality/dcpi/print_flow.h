@@ -8,10 +8,10 @@
 typedef struct pt_flow_report {
     const char *title;
     const pt_procedures *procedures;
-    const pt_flow *const *flow; /* one a procedure; NULL: of another machine, or not disassembled */
-    uint32_t column;            /* of time */
+    const pt_flow *const *flow; /* for each procedure; NULL: pt_flow_init failed for it */
+    uint32_t column;            /* the column of the event that samples time */
     double cycles_per_sample;   /* 0 = unknown: frequencies are then relative to the entry */
-    size_t rows;                /* dcpitopstalls */
+    size_t rows;                /* the number of rows of dcpitopstalls */
 } pt_flow_report;
 
 /* Each procedure's blocks and instructions, then a summary. */

@@ -1,4 +1,4 @@
-/* print_procedure_diff.c: a row a block or line. */
+/* print_procedure_diff.c: prints a row for each block or source line. */
 #include "personality/dcpi/print_procedure_diff.h"
 
 #include <inttypes.h>

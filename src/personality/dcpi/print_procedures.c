@@ -1,4 +1,4 @@
-/* print_procedures.c: a column an event, then the instruction or the source line. */
+/* print_procedures.c: prints a column for each event, then the instruction or the source line. */
 #include "personality/dcpi/print_procedures.h"
 
 #include <inttypes.h>
@@ -89,7 +89,7 @@ static bool *shown_rows(const writer *w, const int64_t *value, size_t count)
     return pt_code_rows_near(has_value, count, w->list->context, false);
 }
 
-/* Puts "..." for the first row of a gap. True: row i is in a gap. */
+/* Is row i left out? Puts "..." for the first of several rows that are left out. */
 static bool skip_row(const writer *w, const bool *shown, size_t i)
 {
     if (!shown[i] && (i == 0 || shown[i - 1])) {

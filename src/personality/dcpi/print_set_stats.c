@@ -1,4 +1,4 @@
-/* print_set_stats.c: one row a name. */
+/* print_set_stats.c: prints a row for each procedure or image. */
 #include "personality/dcpi/print_set_stats.h"
 
 #include "base/json.h"

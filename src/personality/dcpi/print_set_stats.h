@@ -13,7 +13,7 @@ typedef struct pt_set_table {
     bool images;
 } pt_set_table;
 
-/* The table, in DCPI's layout, as CSV with a line of column names, and as one JSON object. */
+/* Print the table: in DCPI's layout, as CSV with a line of column names, and as one JSON object. */
 void pt_set_stats_text(pt_out *out, const pt_look *look, const pt_set_table *table);
 void pt_set_stats_csv(pt_out *out, const pt_set_table *table);
 void pt_set_stats_json(pt_out *out, const pt_set_table *table);

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Instructions of the same texts: addresses of calls elsewhere may differ, those are other code. */
+/* Do both procedures have the same instructions? Compares their offsets, sizes and mnemonics.
+ * Operands may differ, since addresses of other code do. */
 static bool same_code(const pt_procedure *a, const pt_procedure *b)
 {
     if (a->code.row_count != b->code.row_count || a->machine != b->machine ||

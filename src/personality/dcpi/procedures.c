@@ -1,4 +1,4 @@
-/* procedures.c: counted addresses -> symbols -> instructions. */
+/* procedures.c: finds the symbols that counted addresses lie in, and their instructions. */
 #include "personality/dcpi/procedures.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ typedef struct {
     size_t found_count;
 } search;
 
-/* ---- Which addresses ---- */
+/* ---- The addresses of the chosen procedures ---- */
 
 static pt_status choose_rows(const search *s, bool *chosen, size_t *ret_count, pt_error *reterr)
 {

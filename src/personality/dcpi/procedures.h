@@ -3,8 +3,8 @@
  *   counts  main  0x401010: 70 1     ->   401010  imull %edi, %ecx    70 1
  *                 0x401012:  9 0          401013  addl  %ecx, %eax     9 0   (inside it)
  *
- * A procedure is a symbol of its image and has its addresses. A sample inside an instruction counts
- * for that instruction.
+ * A procedure is a symbol of an image, with the symbol's addresses. A sample inside an instruction
+ * counts for that instruction.
  */
 #pragma once
 
@@ -17,14 +17,14 @@ typedef struct pt_procedures_request {
     const pt_regex *pattern; /* of names; NULL = all */
     uint64_t address;        /* not 0: also procedures that have counts on both sides of it */
     const bool *in_image;    /* NULL, or one flag an image of the counts */
-    uint32_t column;         /* of the counts: the largest first */
-    size_t limit;            /* 0 = all */
+    uint32_t column;         /* of the counts: procedures are ordered by it, the largest first */
+    size_t limit;            /* the most procedures; 0 = all */
     const pt_code_options *code;
 } pt_procedures_request;
 
 typedef struct pt_procedure {
     pt_code_function
-        code; /* name: as the counts have it, else the symbol's; rows have no self, total */
+        code; /* name: the counts' name, else the symbol's; self and total of rows are unused */
     const char *build_id;
     uint16_t machine; /* EM_x of <elf.h> */
     int64_t *value;   /* [code.row_count * event_count] */
@@ -35,19 +35,19 @@ typedef struct pt_procedures {
     pt_procedure *items;
     size_t count;
     size_t more; /* beyond the limit */
-    /* Samples of the column in chosen procedures that are not listed: their image is not there, or
-     * it has no symbol at their address. */
+    /* Samples of the column in chosen procedures that are not listed, because their image was not
+     * found or has no symbol at the address. */
     int64_t lost;
     pt_code code;
 } pt_procedures;
 
-/* PT_ERR_NOTFOUND when nothing matches. Borrows counts and *request->code; done with
- * pt_procedures_done. */
+/* Finds the procedures and disassembles them. PT_ERR_NOTFOUND: none matches. Borrows counts and
+ * *request->code. The caller calls pt_procedures_done. */
 pt_status pt_procedures_init(pt_procedures *ret_procedures, const pt_counts *counts,
                              const pt_procedures_request *request, pt_error *reterr);
 void pt_procedures_done(pt_procedures *procedures);
 
-/* A line of a source file of the procedure: as pt_source_line. */
+/* As pt_source_line, for a line of a source file of the procedure. */
 bool pt_procedure_source_line(pt_source_texts *texts, const pt_procedure *procedure,
                               const char *file, int64_t line, const char **ret_text,
                               size_t *ret_size);

@@ -1,4 +1,5 @@
-/* set_stats.c: one list of (name, set, value), sorted by name, then folded. */
+/* set_stats.c: makes one list of (name, set, value), sorts it by name, and makes a row of each
+ * name. */
 #include "personality/dcpi/set_stats.h"
 
 #include <math.h>

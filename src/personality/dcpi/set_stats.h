@@ -4,25 +4,25 @@
  *   set 2: main 62, fib 20   ->    fib    60    30       14.1   20   40  0.33
  *                                  main  122    61        1.4   60   62  0.016
  *
- * range is (max - min) / sum. A run without samples of a name counts 0 in all of these. The
- * deviation is that of a sample of runs (n - 1).
+ * range is (max - min) / sum. A run without samples of a name counts as 0 in all figures. The
+ * deviation is the sample standard deviation of the runs (divisor n - 1).
  */
 #pragma once
 
 #include "personality/dcpi/counts.h"
 
 typedef struct pt_set_row {
-    const char *name, *path; /* procedure ("" of images, and where it is unknown) and image */
+    const char *name, *path; /* procedure ("" in a table of images, or if unknown); image */
     double *value;           /* [sets] */
-    uint32_t sets;           /* that have samples of it */
-    double sum, share;       /* share of all sums */
+    uint32_t sets;           /* the number of sets with samples of it */
+    double sum, share;       /* sum over the sets; its share of the sums of all rows */
     double mean, deviation, min, max, range;
 } pt_set_row;
 
 typedef struct pt_set_stats {
     pt_set_row *row; /* the largest range first, of equals the largest sum */
     size_t count;
-    double *total; /* [sets]: of each, after scaling */
+    double *total; /* [sets]: the sum of the set's values, after scaling */
     size_t set_count;
     double sum;
     double *memory;
@@ -31,10 +31,11 @@ typedef struct pt_set_stats {
 typedef struct pt_set {
     const pt_counts *counts;
     uint32_t column;
-    double factor; /* that its values are multiplied by */
+    double factor; /* the set's values are multiplied by it */
 } pt_set;
 
-/* Procedures are the same by name and their image's path, images by path. */
+/* Makes the rows of one level. Procedures of several sets are one row if their names and the paths
+ * of their images are equal; images, if their paths are. */
 void pt_set_stats_init(pt_set_stats *ret_stats, const pt_set *sets, size_t set_count,
                        pt_counts_level level);
 void pt_set_stats_done(pt_set_stats *stats);

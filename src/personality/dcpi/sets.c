@@ -1,4 +1,4 @@
-/* sets.c: each set has a context of its own, as pitot diff's runs have. */
+/* sets.c: see sets.h. Each set is loaded by a context of its own, as pitot diff's runs are. */
 #include "personality/dcpi/sets.h"
 
 #include <stdlib.h>
@@ -7,7 +7,8 @@
 #include "base/grow.h"
 #include "cmd/input.h"
 
-/* names: joined by commas; program: NULL or a further argument. */
+/* Loads and counts a set. names: its profiles, joined by commas; program: NULL, or the program
+ * among the arguments. */
 static int add_set(pt_cmd_context *context, const pt_dcpi_settings *settings, const char *names,
                    const char *program, pt_dcpi_sets *sets)
 {

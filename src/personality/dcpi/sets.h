@@ -16,9 +16,9 @@ typedef struct pt_dcpi_sets {
     size_t count, cap;
 } pt_dcpi_sets;
 
-/* The sets that -set FILE[,FILE...] names, else one a profile among the arguments; a program among
- * them is everybody's. skip: arguments that are no files. Returns an exit status; to be done with
- * in any case. */
+/* Loads the sets: those that -set FILE[,FILE...] names, else one for each profile among the
+ * arguments. A program among the arguments is used for all sets. skip: the number of arguments
+ * before the files. Returns an exit status. The caller calls pt_dcpi_sets_done in any case. */
 int pt_dcpi_sets_load(pt_cmd_context *context, const pt_dcpi_settings *settings,
                       const pt_option_list *given, size_t skip, pt_dcpi_sets *ret_sets);
 void pt_dcpi_sets_done(pt_dcpi_sets *sets);

@@ -30,7 +30,7 @@ uint32_t pt_gprof_function_of(const pt_gprof *g, uint32_t symbol)
     return symbol;
 }
 
-/* An address of the profile as linked. */
+/* The linked address of a location. */
 static uint64_t linked_address(const pt_profile *p, uint32_t location)
 {
     const uint32_t mapping = p->location->mapping[location];
@@ -132,7 +132,7 @@ static void list_blocks(pt_gprof *g)
     g->block.cap = count + 1;
 }
 
-/* The arcs sorted by caller or callee; for each the latest arc stands first. */
+/* The arcs sorted by caller, or by callee; of one caller or callee the latest arc stands first. */
 static uint32_t *list_by(pt_gprof *g, bool callee)
 {
     pt_gprof_symbol *const s = g->symbol.items;
@@ -184,7 +184,7 @@ static void tell_kinds(pt_gprof *g)
 static void inherit_through(const pt_gprof *g, const pt_gprof_symbol *child, bool *is_shown,
                             double *fraction)
 {
-    /* The number of calls of which an arc's share is a part: those of the function, or those of its
+    /* An arc's share is its part of all calls of the function, or of all calls of the function's
      * cycle from outside. */
     const uint64_t calls = pt_gprof_head(g, child)->calls;
     for (uint32_t i = 0; i < child->in_count; i++) {
@@ -196,8 +196,8 @@ static void inherit_through(const pt_gprof *g, const pt_gprof_symbol *child, boo
     }
 }
 
-/* Takes over from the callers of the function, or of its cycle: is it shown, and with which
- * fraction of its time? */
+/* Sets is_shown and fraction of a function, or of all members of its cycle, from those of its
+ * callers: it is shown if a caller is, with the fraction of its time that shown callers have. */
 static void inherit_time(pt_gprof *g, pt_gprof_symbol *child)
 {
     bool is_shown = false;
@@ -238,7 +238,8 @@ static void choose_for_graph(const pt_gprof *g, pt_gprof_symbol *s)
         s->fraction = 0;
 }
 
-/* Decides from callers to callees which symbols are shown, with which fraction of their time. */
+/* Decides which symbols are shown, with which fraction of their time: first of callers, then of
+ * their callees. */
 static void hand_down(pt_gprof *g, const uint32_t *bottom_up)
 {
     uint32_t done_cycle = 0;

@@ -1,6 +1,6 @@
 /* args.c: gprof's command line, by the C library's getopt_long, which gprof reads it with.
  *
- * Options count in their order: -p -P takes the flat profile back, -P -p does not.
+ * The order of options matters: -p -P prints no flat profile, -P -p prints it.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ enum { DEFAULT_WIDTH = 80, DEFAULT_TABLE = 10 };
 
 typedef struct {
     const char *name; /* NULL: a letter only */
-    int letter;       /* or one of the above */
+    int letter;       /* the option's letter, or a value of the enum above */
     int argument;     /* no_argument, ... */
     const char *metavar, *help;
 } row;
@@ -110,14 +110,14 @@ static void print_version(void)
         "\n");
 }
 
-/* ---- What options do ---- */
+/* ---- The effects of options ---- */
 
 static void add_spec(pt_gprof_settings *s, pt_gprof_table table, const char *text)
 {
     PT_PUSH(s->spec, (pt_gprof_spec){table, text});
 }
 
-/* Requests a report, of the symbols that the spec names. */
+/* Requests a report; with a spec, only of the symbols that the spec names. */
 static void ask_report(pt_gprof_settings *s, unsigned style, pt_gprof_table show)
 {
     if (optarg != NULL) add_spec(s, show, optarg);
@@ -255,7 +255,7 @@ static pt_gprof_parsed take_option(pt_gprof_settings *s, int letter)
     return PT_GPROF_RUN;
 }
 
-/* getopt_long, with its complaint printed by pitot: it quotes arguments, which may hold control
+/* As getopt_long, but pitot prints the error message: it contains arguments, which may hold control
  * characters. */
 static int next_letter(int argc, char **argv, const char *letters, const struct option *names)
 {

@@ -1,9 +1,9 @@
-/* calls.c: --static-call-graph: call instructions whose target the code tells.
+/* calls.c: --static-call-graph: call instructions with a fixed target.
  *
- * x86: every byte 0xe8 is looked at, at every offset, and counts when what follows leads exactly to
- * a function's first byte; so data that looks like a call does, too, as in gprof. Displacements
- * are signed, though (gprof takes them as unsigned, and on 64-bit machines finds forward calls
- * only). AArch64: BL and B, as in gprof.
+ * x86: each byte 0xe8, at any offset, counts as a call if the displacement behind it leads exactly
+ * to a function's first byte. So data that looks like a call counts, too, as in gprof. Unlike
+ * gprof, pitot reads displacements as signed (gprof reads them as unsigned, and so finds only
+ * forward calls on 64-bit machines). AArch64: BL and B, as in gprof.
  */
 #include <elf.h>
 #include <string.h>

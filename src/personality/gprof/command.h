@@ -7,7 +7,7 @@
 #include "formats/format.h"
 #include "personality/gprof/print.h"
 
-/* What may be printed. */
+/* The reports that may be printed. */
 typedef enum {
     PT_GPROF_INFO = 1 << 0,
     PT_GPROF_FLAT = 1 << 1,
@@ -22,7 +22,7 @@ typedef enum {
 typedef struct pt_gprof_settings {
     const char *whoami;             /* for messages */
     unsigned styles;                /* pt_gprof_style bits */
-    unsigned touched;               /* those that options spoke of, for or against */
+    unsigned touched;               /* the bits that options have set or cleared */
     PT_VECTOR(pt_gprof_spec) spec;  /* the latest first */
     PT_VECTOR(const char *) folder; /* folders of source files */
     pt_gprof_look look;
@@ -32,8 +32,8 @@ typedef struct pt_gprof_settings {
     uint64_t min_count;
     int64_t table_length;
     const char *external_path, *map_path; /* -S, -R */
-    const pt_format *from;                /* -O; NULL = whatever it is */
-    bool is_prof;                         /* -O prof, which nobody can read */
+    const pt_format *from;                /* -O; NULL = the format is recognized */
+    bool is_prof;                         /* -O prof, a format that is not supported */
     bool needs_44;                        /* -O 4.4bsd */
     const char *image;
     const char *const *profiles;
@@ -42,14 +42,14 @@ typedef struct pt_gprof_settings {
 
 typedef enum { PT_GPROF_RUN, PT_GPROF_DONE, PT_GPROF_WRONG } pt_gprof_parsed;
 
-/* Reads a command line in gprof's syntax; on DONE (--help, --version) it has answered, on WRONG
- * said what is wrong. */
+/* Reads a command line in gprof's syntax. PT_GPROF_DONE: --help or --version was answered;
+ * PT_GPROF_WRONG: an error was printed. */
 pt_gprof_parsed pt_gprof_parse(pt_gprof_settings *s, int argc, char **argv);
 void pt_gprof_settings_done(pt_gprof_settings *s);
 
-/* Reads, computes, prints. Returns the exit status. */
+/* Reads the inputs, and computes and prints the reports. Returns the exit status. */
 int pt_gprof_run(pt_gprof_settings *s);
 
-/* "gprof: ..." on standard error. */
+/* Prints "gprof: ..." on standard error. */
 void pt_gprof_say(const pt_gprof_settings *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -2,9 +2,9 @@
  * before callers.
  *
  * A depth-first search over the arcs, each function's latest arc first. An arc to a function that
- * is still being searched closes a circle: all that lies between the two on the search's path
- * becomes one with it (Gabow's path-based algorithm, which keeps the beginnings of what is one on a
- * stack of its own). Which member is first, and the order of the others, is the order in which they
+ * is still on the search's path closes a circle: the functions between both ends on the path become
+ * one component with it (Gabow's path-based algorithm; its second stack, `begins`, holds the index
+ * at which each component of the path begins). Members of a cycle are in the order in which they
  * were joined, as in gprof. The search's path is kept on the heap, since a file decides how deep it
  * is.
  */
@@ -21,7 +21,7 @@ typedef struct {
     uint32_t *last;   /* for a first member: the last member */
     uint32_t *path;   /* the symbols whose arcs are being followed, outermost first */
     uint32_t *arc;    /* for each symbol on the path: the number of arcs followed */
-    uint32_t *place;  /* on the path */
+    uint32_t *place;  /* per symbol: its index in the path, or NOT_ON_PATH */
     uint32_t *begins; /* for each component on the path: the index of its first symbol */
     uint32_t depth, begin_count, numbered;
     bool *seen, *left; /* left: the symbol has its number */
@@ -45,7 +45,7 @@ static void enter_symbol(search *s, uint32_t symbol)
     s->begins[s->begin_count++] = s->place[symbol];
 }
 
-/* Joins the components from the one with `place` to the end of the path. */
+/* Joins the components of the path from the one that contains index `place` to the last. */
 static void join_cycle(search *s, uint32_t place)
 {
     uint32_t kept = s->begin_count;

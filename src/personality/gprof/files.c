@@ -14,7 +14,7 @@
 
 /* ---- Tables ---- */
 
-/* The file as text that the caller may change; NULL after a message. */
+/* Reads a file as a text that the caller may change and frees; NULL after a message. */
 static char *read_text(const pt_gprof_settings *s, const char *path)
 {
     PT_AUTO(pt_blob) blob = PT_BLOB_INIT;

@@ -1,4 +1,4 @@
-/* files.h: files beside program and profile that gprof's options name. */
+/* files.h: the files, besides program and profiles, that gprof's options name. */
 #pragma once
 
 #include "personality/gprof/command.h"
@@ -11,15 +11,16 @@ typedef struct pt_gprof_table_file {
     size_t count;
 } pt_gprof_table_file;
 
-/* --external-symbol-table: lines of "ADDRESS t|T NAME", as nm prints them; others are passed over.
- * False, having said why, when there is none. */
+/* Reads the file of --external-symbol-table: lines "ADDRESS t|T NAME", as nm prints them. Other
+ * lines are ignored. Returns false, after a message, if there is no such line. */
 bool pt_gprof_read_symbols(const pt_gprof_settings *s, const char *path, pt_gprof_table_file *ret);
-/* --file-ordering: lines of "FILE.o:... NAME", as nm -A prints them. */
+/* Reads the file of --file-ordering: lines "FILE.o:... NAME", as nm -A prints them. */
 bool pt_gprof_read_map(const pt_gprof_settings *s, const char *path, pt_gprof_table_file *ret);
 void pt_gprof_table_file_done(pt_gprof_table_file *file);
 
-/* --annotated-source: each file that was called, to out or, with -y, to NAME-ann here. */
+/* --annotated-source: writes each source file with called functions to out or, with -y, to NAME-ann
+ * in the current folder. */
 void pt_gprof_annotate(pt_gprof_settings *s, const pt_gprof *g, pt_out *out);
 
-/* --sum: gmon.sum here. */
+/* --sum: writes gmon.sum in the current folder. */
 bool pt_gprof_write_sum(const pt_gprof_settings *s, const pt_profile *const *profiles);

@@ -1,14 +1,14 @@
-/* gprof.h: a program's functions with ticks, exact calls and the arcs between them, put together by
- * gprof's rules.
+/* gprof.h: a program's functions with their ticks and exact calls, and the arcs between them,
+ * computed by gprof's rules. A tick is one count of a histogram.
  *
- *   symbols   of the image, by address: where several share one address, one of them
- *      | specs (-p -q -e -f -k -n ...): which of them each report shows
+ *   symbols   of the image, by address; of several at one address, one
+ *      | specs (-p -q -e -f -k -n ...): choose the symbols that each report shows
  *   bins      a bin that overlaps several functions is split among them, by its bytes
  *   arcs      added up by (caller, callee)
  *      | depth-first search: functions that call each other in a circle are one cycle
- *   times     from the callees up: a caller gets of a callee's time the share that its calls are of
- *             all the callee's calls. That is gprof's guess, not a measurement.
- *   stacks    of a profile that has them, beside the others or alone: the times as measured
+ *   times     first of callees, then of callers: a caller gets the same share of a callee's time as
+ *             its calls are of all calls of the callee. That is gprof's guess, not a measurement.
+ *   stacks    of a profile that has them, beside profiles of gprof or alone: the measured times
  *
  * Rules: the GNU gprof manual ("Flat Profile", "Call Graph", "Internals"), Graham, Kessler and
  * McKusick, "gprof: a call graph execution profiler" (1982), and GNU gprof 2.40 as it behaves.
@@ -17,7 +17,7 @@
  *     pt_gprof_add(&g, profile, 1);                    for each profile, or, if it has stacks,
  *     pt_gprof_add_stacks(&g, profile, event, scale);
  *     pt_gprof_assemble(&g);
- *     render/gprof.h
+ *     the functions of personality/gprof/print.h
  *     pt_gprof_done(&g);
  */
 #pragma once
@@ -53,7 +53,7 @@ typedef struct pt_gprof_spec {
     const char *text;
 } pt_gprof_spec;
 
-/* A row of --file-ordering's map: which object file a function comes from. */
+/* A row of --file-ordering's map: the object file that a function comes from. */
 typedef struct pt_gprof_mapped {
     const char *file, *function;
     bool is_first; /* of that file's rows */
@@ -70,7 +70,7 @@ typedef struct pt_gprof_options {
     bool no_static;      /* local symbols are left out */
     bool functions_only; /* local symbols that are no functions are left out */
     bool by_line;        /* a symbol for each stretch of code of one source line, too */
-    bool static_calls;   /* arcs of no calls for call instructions in the code */
+    bool static_calls;   /* call instructions in the code become arcs with 0 calls */
     bool with_files;     /* file and line of every symbol */
     const pt_gprof_spec *spec;
     size_t spec_count;
@@ -78,8 +78,8 @@ typedef struct pt_gprof_options {
     size_t mapped_count;
     const pt_gprof_external *external; /* instead of the image's symbols; or NULL */
     size_t external_count;
-    bool mangled;      /* names as linked */
-    bool one_line;     /* of each name: the report goes to a terminal */
+    bool mangled;      /* show linked names, not demangled ones */
+    bool one_line;     /* show each name on one line: the report goes to a terminal */
     const char *image; /* the program's path, by which profiles with stacks may call it */
     pt_pool *pool;
 } pt_gprof_options;
@@ -91,23 +91,23 @@ typedef struct pt_gprof_block {
 
 /* A function, a line of one, or a cycle. Times are in ticks. */
 typedef struct pt_gprof_symbol {
-    const char *name;        /* as linked; NULL: a cycle */
-    uint64_t addr, end_addr; /* the last byte's */
+    const char *name;        /* linked name; NULL: the symbol is a cycle */
+    uint64_t addr, end_addr; /* of its first and its last byte */
     uint32_t file, line;     /* of pt_gprof.file, PT_NONE and 0 when unknown */
     bool is_function, is_static, is_mapped;
-    bool is_shown;                     /* in the graph; else its number stands in parentheses */
+    bool is_shown;                     /* in the graph; if not, its number is in parentheses */
     uint16_t tables;                   /* bits 1 << pt_gprof_table */
     uint32_t number;                   /* [N] in the graph, from 1 */
     uint32_t cycle;                    /* number from 1; 0 = in none */
-    uint64_t calls;                    /* from elsewhere, once assembled */
+    uint64_t calls;                    /* after pt_gprof_assemble: from other functions */
     uint64_t self_calls;               /* from itself; of a cycle: among its members */
     uint32_t first_block, block_count; /* of pt_gprof.block */
     double ticks;
     double true_ticks;                   /* of samples that have it on their stack */
-    double child_ticks;                  /* of its callees, as far as they are its own */
-    double fraction;                     /* of its time that is shown: -E, -F, -n, -N */
-    double shown_self, shown_child;      /* that */
-    uint32_t order;                      /* callees come before callers */
+    double child_ticks;                  /* its share of its callees' ticks */
+    double fraction;                     /* the part of its time that is shown: -E, -F, -n, -N */
+    double shown_self, shown_child;      /* ticks and child_ticks times fraction */
+    uint32_t order;                      /* a number; callees have smaller ones than callers */
     uint32_t first_in, in_count;         /* of pt_gprof.in: arcs to it, the latest first */
     uint32_t first_out, out_count;       /* of pt_gprof.out */
     uint32_t first_member, member_count; /* of a cycle: of pt_gprof.member */
@@ -118,16 +118,16 @@ typedef enum { PT_GPROF_OF_ITSELF, PT_GPROF_IN_CYCLE, PT_GPROF_BETWEEN } pt_gpro
 typedef struct pt_gprof_arc {
     uint32_t from, to; /* symbols */
     uint64_t calls;
-    double ticks, child_ticks; /* what the caller gets of the callee's, as shown */
+    double ticks, child_ticks; /* the caller's share of the callee's, times the shown fraction */
     double true_ticks;         /* of samples that have it on their stack */
-    pt_gprof_arc_kind kind;    /* once assembled */
+    pt_gprof_arc_kind kind;    /* set by pt_gprof_assemble */
 } pt_gprof_arc;
 
 /* Samples with one stack. */
 typedef struct pt_gprof_stack {
     size_t first; /* of pt_gprof.frame */
     uint32_t count;
-    bool has_leaf; /* the innermost one is a symbol, not of another file */
+    bool has_leaf; /* the sample's innermost frame is in the program, not in another file */
     double ticks;
 } pt_gprof_stack;
 
@@ -148,13 +148,13 @@ typedef struct pt_gprof {
     pt_gprof_options options;
     PT_VECTOR(pt_gprof_symbol) symbol; /* count symbols by address, then cycle_count cycles */
     uint32_t cycle_count;
-    PT_VECTOR(const char *) file; /* in the order in which they were first met */
+    PT_VECTOR(const char *) file; /* in the order in which they were added */
     pt_index file_index;
     PT_VECTOR(pt_gprof_arc) arc; /* in the order in which they first appeared */
     pt_index arc_index;
     uint32_t *in, *out; /* arcs by callee and by caller */
     uint32_t *member;   /* symbols by cycle */
-    uint32_t *by_name;  /* symbols, by their names as linked */
+    uint32_t *by_name;  /* symbols, by their linked names */
     uint32_t *by_total; /* symbols and cycles in the order of their numbers */
     PT_VECTOR(pt_gprof_bin) bin;
     PT_VECTOR(pt_gprof_block) block; /* by symbol, in the order of the profile */
@@ -164,53 +164,57 @@ typedef struct pt_gprof {
     PT_VECTOR(uint32_t) frame; /* symbols on stacks, the innermost of each first */
     PT_VECTOR(pt_gprof_stack) stack;
     double true_ticks; /* of all stacks */
-    bool is_sampled;   /* there are stacks alone: calls count samples */
+    bool is_sampled;   /* there are only stacks, no bins and arcs: `calls` count samples */
     bool has_bins, has_arcs, has_blocks;
     struct {
-        const char *text; /* NULL until it is asked for */
+        const char *text; /* NULL until it is first needed */
         size_t size;
     } * shown_name;              /* of symbols */
-    PT_VECTOR(char *) name_text; /* the text of those that were demangled */
-    char *name_end;              /* what is free of the last of these, and how much */
-    size_t name_room;
-    uint64_t *addr;          /* of symbols, for look-ups */
-    uint32_t *first_in_span; /* the first symbol behind each span's beginning: symbols.c */
+    PT_VECTOR(char *) name_text; /* blocks of memory for demangled names */
+    char *name_end;              /* the free part of the last block ... */
+    size_t name_room;            /* ... and its size in bytes */
+    uint64_t *addr;              /* of symbols, for look-ups */
+    uint32_t *first_in_span;     /* the first symbol behind each span's beginning: symbols.c */
     unsigned span_bits;
-    double ticks;        /* of all bins, without what the flat profile leaves out */
-    double shown_ticks;  /* of the graph */
-    uint64_t lost_ticks; /* in no symbol */
-    uint64_t lost_arcs;  /* from or to no symbol */
+    double ticks;        /* of all bins, without symbols that the flat profile leaves out */
+    double shown_ticks;  /* the sum of shown_self of all symbols */
+    uint64_t lost_ticks; /* of bins without a symbol */
+    uint64_t lost_arcs;  /* arcs with an end in no symbol */
     uint64_t lost_blocks;
 } pt_gprof;
 
-/* Reads the symbols. PT_ERR_NOTFOUND when there are none. The object stays the caller's and in use;
- * so do the options' arrays. Strings of g live as long as the object. */
+/* Reads the symbols of the object. PT_ERR_NOTFOUND: it has none. Borrows the object and the arrays
+ * of the options. Strings of g live as long as the object. */
 pt_status pt_gprof_open(pt_gprof *g, pt_object *object, const pt_gprof_options *options,
                         pt_error *reterr);
-/* Adds a profile's bins, arcs and blocks, whose addresses are as linked. scale: ticks of the report
- * that one of its ticks is. */
+/* Adds a profile's bins, arcs and blocks, which have linked addresses. scale: the number of the
+ * report's ticks in one tick of the profile. */
 void pt_gprof_add(pt_gprof *g, const pt_profile *profile, double scale);
-/* Adds a profile's stacks; scale: ticks that a value of the event is. False if none of them has
- * code of the program. */
+/* Adds a profile's stacks. scale: the number of ticks for a value of 1 of the event. Returns false
+ * if no stack has code of the program. */
 bool pt_gprof_add_stacks(pt_gprof *g, const pt_profile *profile, uint32_t event, double scale);
-/* Once, after the last profile: ticks of functions, cycles, times of callers, numbers. */
+/* Call it once, after the last profile was added: computes the ticks of functions, the cycles, the
+ * times of callers, and the numbers. */
 void pt_gprof_assemble(pt_gprof *g);
 void pt_gprof_done(pt_gprof *g);
 
 /* The symbol that covers addr, or PT_NONE. */
 uint32_t pt_gprof_find(const pt_gprof *g, uint64_t addr);
-/* Is the symbol in the table of those to show, or, if that is empty, not in the one after it? */
+/* Does the report show the symbol? It does if the symbol is in the table `show`; if that table is
+ * empty, if the symbol is not in the table `show + 1` of symbols to hide. */
 bool pt_gprof_wants(const pt_gprof *g, const pt_gprof_symbol *symbol, pt_gprof_table show);
-/* Files and lines of those symbols that chosen says, for reports that need them of a few. */
+/* Finds file and line of the symbols whose flag in `chosen` is set, for reports that need them of a
+ * few symbols; NULL: of all symbols. */
 void pt_gprof_find_files(pt_gprof *g, const bool *chosen);
 
-/* The symbol's name as its author wrote it, with parameters; its own if it is not mangled. */
+/* The symbol's demangled name with parameters; the linked name if it is not mangled. Lives as long
+ * as g. */
 const char *pt_gprof_name(pt_gprof *g, const pt_gprof_symbol *symbol);
 const char *pt_gprof_sized_name(pt_gprof *g, const pt_gprof_symbol *symbol, size_t *ret_size);
 
-/* A large report spends most of its time waiting for memory, since it takes symbols in another
- * order than memory has them. These two prefetch: the first a symbol that will be printed soon, the
- * second a name that comes sooner. */
+/* A large report spends most of its time waiting for memory, since the order of its symbols is not
+ * that of memory. These two functions prefetch: the first a symbol that will be printed soon, the
+ * second the name of a symbol that will be printed even sooner. */
 static inline void pt_gprof_expect(const pt_gprof *g, uint32_t symbol)
 {
     __builtin_prefetch(&g->symbol.items[symbol]);
@@ -227,14 +231,16 @@ static inline void pt_gprof_expect_name(const pt_gprof *g, uint32_t symbol)
         __builtin_prefetch(name + (size_t)i * CACHE_LINE);
 }
 
-/* Symbols in the flat profile's order: by ticks, calls, name. symbol.count of them; free it. */
+/* All symbols (symbol.count) in the flat profile's order: by ticks, calls, name. The caller frees
+ * the array. */
 uint32_t *pt_gprof_flat_order(const pt_gprof *g);
-/* Arcs in the order in which a graph entry lists callers and callees. Free them. */
+/* The symbol's arcs in the order in which its graph entry lists callers and callees. The caller
+ * frees the arrays. */
 uint32_t *pt_gprof_callers(const pt_gprof *g, const pt_gprof_symbol *symbol);
 uint32_t *pt_gprof_callees(const pt_gprof *g, const pt_gprof_symbol *symbol);
-/* Members of a cycle in the order in which its entry lists them. Free it. */
+/* The members of a cycle in the order in which its entry lists them. The caller frees the array. */
 uint32_t *pt_gprof_members(const pt_gprof *g, const pt_gprof_symbol *cycle);
-/* The symbol that the arc's callee is counted as: itself, or its cycle. */
+/* The symbol that calls of s are counted for: s itself, or its cycle. */
 static inline const pt_gprof_symbol *pt_gprof_head(const pt_gprof *g, const pt_gprof_symbol *s)
 {
     return s->cycle > 0 ? &g->symbol.items[g->symbol.count + s->cycle - 1] : s;
@@ -244,9 +250,9 @@ static inline const pt_gprof_symbol *pt_gprof_head(const pt_gprof *g, const pt_g
 
 typedef struct pt_gprof_line {
     uint32_t number; /* from 1 */
-    uint32_t symbol; /* the first of those on it */
-    bool is_merged;  /* there are several */
-    uint64_t calls;  /* of all of them */
+    uint32_t symbol; /* the first symbol on the line */
+    bool is_merged;  /* the line has several symbols */
+    uint64_t calls;  /* of all symbols on the line */
 } pt_gprof_line;
 
 typedef struct pt_gprof_source {
@@ -256,16 +262,17 @@ typedef struct pt_gprof_source {
     uint64_t calls;
 } pt_gprof_source;
 
-/* Lines with symbols of each source file, the file that was met last first. */
+/* The lines with symbols of each source file; the file that was added last comes first. */
 pt_gprof_source *pt_gprof_sources(const pt_gprof *g, size_t *ret_count);
 void pt_gprof_sources_free(pt_gprof_source *sources);
-/* Symbols by file, line and address, as far as --exec-counts wants them. Free it. */
+/* The symbols that --exec-counts shows, by file, line and address. The caller frees the array. */
 uint32_t *pt_gprof_counted(const pt_gprof *g, size_t *ret_count);
 
 /* ---- Orders for the linker: placement.c ---- */
 
-/* Functions, or with by_file the object files of options.mapped, in an order that puts close
- * together what calls each other often. Borrowed names; free the array. */
+/* The names of functions, or with by_file of the object files of options.mapped, in an order that
+ * puts those close together that call each other often. Names are borrowed; the caller frees the
+ * array. */
 const char **pt_gprof_placement(pt_gprof *g, bool by_file, size_t *ret_count);
 
 /* A stable sort of ids; compare(a, b) < 0 if a comes first. */

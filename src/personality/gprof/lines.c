@@ -1,8 +1,8 @@
-/* lines.c: where symbols lie in the source, and a symbol for every stretch of code of one
- * source line (--line).
+/* lines.c: the places of symbols in the source, and a symbol for each run of code of one source
+ * line (--line).
  *
- * gprof walks .text byte by byte and begins a symbol wherever function, file or line change. So do
- * we, many addresses at once.
+ * gprof walks .text byte by byte and begins a symbol wherever function, file or line change. pitot
+ * does the same, with many addresses at once.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,15 +20,17 @@ typedef struct {
     const char *cold, *whole; /* the last cold part, and the name of its function */
 } asking;
 
-/* For the padding behind a function debug information has a line and no function; there BFD takes
- * the function symbol before, whichever symbols gprof counts. "": there is none. */
+/* The name of the function symbol before addr; "": there is none. It is for padding behind a
+ * function, for which debug information has a line but no function: there BFD takes this symbol,
+ * even if gprof counts nothing for it. */
 static const char *name_before(const pt_gprof *g, uint64_t addr)
 {
     pt_object_nearest nearest;
     return pt_object_nearest_symbol(g->object, addr, &nearest) ? nearest.name : "";
 }
 
-/* The counted symbol that a cold part belongs to; the cold part's own name if there is none. */
+/* The name of the counted symbol that a cold part (NAME.cold) belongs to; the cold part's own name
+ * if there is none. */
 static const char *name_of_whole(const pt_gprof *g, const char *cold)
 {
     PT_FREE char *name = pt_strndup(cold, strlen(cold) - strlen(".cold"));
@@ -36,9 +38,9 @@ static const char *name_of_whole(const pt_gprof *g, const char *cold)
     return symbol != PT_NONE ? g->symbol.items[symbol].name : cold;
 }
 
-/* The name of a C++ function without a linkage name in debug information: the symbol's. The cold
- * part of a function has the name of the function, for which gprof asks BFD first. "": no symbol.
- */
+/* The name of the symbol at addr, for a C++ function without a linkage name in debug information;
+ * "": no symbol. A cold part gets the name of its function, since gprof asks BFD for that function
+ * first. */
 static const char *name_of_symbol(asking *a, uint64_t addr)
 {
     pt_object_symbol symbol;
@@ -124,7 +126,7 @@ void pt_gprof_add_lines(pt_gprof *g)
         pt_gprof_places(g, addrs, count, places);
         add_step(g, &found, addrs, places, count);
     }
-    /* Lines come before functions, so that at one address the order of both is gprof's. */
+    /* Lines come before functions, so that at one address settle_ends keeps the same as gprof. */
     const size_t functions = g->symbol.count;
     PT_GROW(g->symbol, functions + found.count);
     memmove(g->symbol.items + found.count, g->symbol.items, functions * sizeof *g->symbol.items);

@@ -1,4 +1,4 @@
-/* order.c: the orders in which gprof's reports list things. */
+/* order.c: the orders in which gprof's reports list symbols and arcs. */
 #include <string.h>
 
 #include "personality/gprof/gprof_int.h"
@@ -22,7 +22,7 @@ uint32_t *pt_gprof_flat_order(const pt_gprof *g)
     return order;
 }
 
-/* Cycles come before functions, and names with an underscore last. */
+/* A sort key: cycles come before functions, names that begin with an underscore last. */
 static uint64_t kind_key(const void *context, uint32_t symbol)
 {
     const char *const name = ((const pt_gprof_symbol *)context)[symbol].name;

@@ -1,11 +1,11 @@
 /* placement.c: an order of functions, or of object files, in which those that call each other
  * often come close together.
  *
- *   1. Functions with many callers among the arcs that make up 90 % of all calls, at most 1/80 of
- *      those that are called, come first.
- *   2. Arcs, those of most calls first, tie functions to chains: caller and callee become
- *      neighbours where each has an end free. Of arcs beyond 99 % of all calls only what is left
- *      over is placed, afterwards.
+ *   1. The functions with the most callers come first: at most 1/80 of the called functions.
+ *      Callers are counted by the arcs with the most calls, which make up 90 % of all calls.
+ *   2. Then arcs, those with the most calls first, tie functions to chains: caller and callee
+ *      become neighbours if both are at a free end of their chains. Arcs that make up 99 % of all
+ *      calls are treated first, the other arcs afterwards.
  *   3. Functions that were never called come last.
  *
  * Rule: GNU gprof 2.40, as it behaves.
@@ -17,9 +17,9 @@
 #include "base/text.h"
 #include "personality/gprof/gprof_int.h"
 
-#define MANY_CALLS   0.90 /* share of all calls, by the arcs that count as uses of a function */
-#define MOST_CALLS   0.99 /* share of all calls, by the arcs that are placed first */
-#define GROUP_SHARE  80   /* the group has one of so many called functions */
+#define MANY_CALLS   0.90 /* share of all calls in the arcs that count as uses of a function */
+#define MOST_CALLS   0.99 /* share of all calls in the arcs that are placed first */
+#define GROUP_SHARE  80   /* the group has one of this number of called functions */
 #define GROUP_PASSES 5    /* the group ends at a function with this number of uses, as in gprof */
 
 typedef PT_VECTOR(uint32_t) arc_list;
@@ -81,14 +81,15 @@ static bool is_alone(const placement *p, uint32_t symbol)
     return p->next[symbol] == PT_NONE && p->previous[symbol] == PT_NONE;
 }
 
-/* The other end of a chain that symbol is at an end of. */
+/* The other end of a chain; `symbol` is one end. */
 static uint32_t other_end(const placement *p, uint32_t symbol)
 {
     size_t distance;
     return end_of(p->next[symbol] != PT_NONE ? p->next : p->previous, symbol, &distance);
 }
 
-/* first comes right before second, if both have room there. */
+/* Makes `second` follow `first`. Returns false if `first` has a successor already, or `second` a
+ * predecessor. */
 static bool tie_chains(placement *p, uint32_t first, uint32_t second)
 {
     if (p->next[first] != PT_NONE || p->previous[second] != PT_NONE) return false;
@@ -97,9 +98,9 @@ static bool tie_chains(placement *p, uint32_t first, uint32_t second)
     return true;
 }
 
-/* Puts caller and callee beside each other, or one of them at the nearer end of the other's chain.
- * False when there is no room, or the chain would become a ring; *ret_tied tells whether they were
- * tied. */
+/* If caller or callee is in no chain yet, puts it beside the other, or at the nearer end of the
+ * other's chain. Returns false if both are in chains, or the chain would become a ring. *ret_tied:
+ * were they tied? */
 static bool join_chains(placement *p, uint32_t parent, uint32_t child, bool *ret_tied)
 {
     size_t after, before;
@@ -125,8 +126,8 @@ static bool join_chains(placement *p, uint32_t parent, uint32_t child, bool *ret
     return true;
 }
 
-/* Ties the functions of these arcs: of all arcs, or of those with most calls. The other arcs go to
- * rest. */
+/* Ties the functions of the arcs in the list: of all arcs, or of the first that make up MOST_CALLS.
+ * Arcs that are not tied go to `rest`. */
 static void tie_arcs(placement *p, const arc_list *list, bool all, arc_list *rest)
 {
     const double total = all ? 0 : total_calls(p, list);

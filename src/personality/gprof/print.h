@@ -1,7 +1,7 @@
 /* print.h: gprof's reports as text, byte for byte as GNU gprof 2.40 prints them, and as JSON.
  *
- * The explanations behind the tables (without --brief) are in our own words. docs/gprof.md lists
- * what else differs.
+ * The explanations behind the tables (without --brief) are pitot's own words. docs/gprof.md lists
+ * the other differences.
  */
 #pragma once
 
@@ -14,12 +14,12 @@ typedef struct pt_gprof_look {
     bool all;          /* -z: functions that were never called and have no time */
     bool full_paths;   /* -L */
     bool inline_files; /* --inline-file-names: behind functions, too */
-    unsigned width;    /* -w: of the index */
-    double rate;       /* ticks in one of the dimension; 0 = unknown */
-    double bin_bytes;  /* that the first histogram's bins cover */
+    unsigned width;    /* -w: columns of the index */
+    double rate;       /* ticks in one unit of the dimension (a second); 0 = unknown */
+    double bin_bytes;  /* the bytes of code that a bin of the first histogram covers */
     char dimension[16];
     char abbreviation;
-    bool has_output; /* something was printed: a form feed comes before what follows */
+    bool has_output; /* a report was printed: a form feed comes before the next one */
 } pt_gprof_look;
 
 /* Is there a column for times from stacks? Only with stacks, and not in BSD's layout, which has no
@@ -42,22 +42,23 @@ typedef struct pt_gprof_annotation {
     uint64_t table_length; /* -t */
     uint64_t last_count;   /* of the file before; 0 at first */
 } pt_gprof_annotation;
-/* A source file's text, with counts before its lines, and a table and a summary behind it. */
+/* Puts a source file's text with counts before its lines, then a table and a summary. */
 void pt_gprof_source_text(pt_out *out, const pt_gprof *g, const pt_gprof_source *source,
                           pt_gprof_annotation *how, const char *text, size_t size);
 
-/* Flat profile and call graph; docs/gprof.md describes it. */
+/* Writes flat profile and call graph as JSON; docs/gprof.md describes the form. */
 void pt_gprof_json(pt_out *out, const pt_gprof_look *look, pt_gprof *g);
 
-/* Which symbols the index names. count of them; free it. */
+/* For each symbol: does the index contain it? The caller frees the flags. */
 bool *pt_gprof_indexed(const pt_gprof_look *look, const pt_gprof *g);
 
-/* The function's name as it is shown, with what options say comes behind it. Bytes written. */
+/* Puts the function's name as it is shown, with the file or line that options add. Returns the
+ * number of bytes. */
 size_t pt_gprof_put_name(pt_out *out, const pt_gprof_look *look, pt_gprof *g,
                          const pt_gprof_symbol *symbol);
-/* The cycle it is in, and its number. */
+/* Puts the symbol's cycle, if it is in one, and its number. */
 void pt_gprof_put_number(pt_out *out, const pt_gprof_symbol *symbol);
-/* A form feed, unless nothing was printed yet. */
+/* Puts a form feed, unless nothing was printed yet. */
 void pt_gprof_begin_output(pt_out *out, pt_gprof_look *look);
-/* Its path, or the last part of that. */
+/* The path of a source file, or, without full_paths, its base name. */
 const char *pt_gprof_file_text(const pt_gprof_look *look, const pt_gprof *g, uint32_t file);

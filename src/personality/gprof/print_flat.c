@@ -1,4 +1,4 @@
-/* print_flat.c: the flat profile, and what all of gprof's reports share. */
+/* print_flat.c: the flat profile, and functions that all of gprof's reports share. */
 #include <inttypes.h>
 
 #include "base/file.h"
@@ -101,7 +101,7 @@ static void put_head(pt_out *out, const pt_gprof_look *look, const pt_gprof *g, 
     if (g->ticks <= 0) pt_out_text(out, " no time accumulated\n\n");
     const char *const calls = g->is_sampled ? "samples" : "calls";
     const char *const a_call =
-        g->is_sampled ? "" : unit; /* without samples the time of a call is not known */
+        g->is_sampled ? "" : unit; /* calls are numbers of samples: a call's time is unknown */
     const bool is_true = pt_gprof_shows_true(look, g);
     pt_outf(out, "%5.5s %10.10s %8.8s %8.8s %8.8s %8.8s", "%  ", "cumulative", "self  ", "",
             g->is_sampled ? "" : "self  ", g->is_sampled ? "" : "total ");

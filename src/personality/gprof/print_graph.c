@@ -1,4 +1,5 @@
-/* print_graph.c: the call graph, an entry a function or cycle, and the index of their numbers. */
+/* print_graph.c: the call graph, with an entry for each function or cycle, and the index of their
+ * numbers. */
 #include <stdio.h>
 #include <string.h>
 
@@ -103,7 +104,8 @@ static size_t child_columns(const pt_gprof_look *look)
     return look->traditional ? 11 : 7;
 }
 
-/* The column of times that stacks tell, with the blank behind it, if it is shown. */
+/* Puts the column of times from stacks, with a blank behind it, if it is shown. Returns the number
+ * of bytes. */
 static size_t put_true(char *to, const pt_gprof_look *look, const pt_gprof *g, double ticks)
 {
     if (!pt_gprof_shows_true(look, g)) return 0;
@@ -172,7 +174,8 @@ static void put_callees(pt_out *out, const pt_gprof_look *look, pt_gprof *g,
         put_arc(out, look, g, &g->arc.items[arcs[i]], false);
 }
 
-/* Index, share of the whole, times: the beginning of the main line, into `line`. */
+/* Writes the beginning of an entry's main line into `line`: index, share of the whole, times.
+ * Returns the number of bytes. */
 static size_t put_times(char *line, const pt_gprof_look *look, const pt_gprof *g,
                         const pt_gprof_symbol *s)
 {
@@ -246,8 +249,8 @@ static bool has_entry(const pt_gprof_look *look, const pt_gprof *g, const pt_gpr
     return s->is_shown && (look->all || !is_unused) && (!g->options.by_line || s->is_function);
 }
 
-/* The data that an entry will need, prefetched one step after another: its arcs, their other ends,
- * the names. */
+/* The data that an entry will need is prefetched in three steps: its arcs, then the symbols at
+ * their other ends, then the names of these. */
 typedef enum { ARCS, ENDS, NAMES } expected;
 
 static void expect_arcs(const pt_gprof *g, const uint32_t *arcs, uint32_t count, bool callers,

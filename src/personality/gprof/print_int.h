@@ -5,14 +5,15 @@
 
 #define PT_GPROF_NUMBER_MAX 400 /* bytes: a double has up to 309 digits before its point */
 
-/* Both write to `to`, which has room, and return how many bytes; nothing is terminated. left:
- * blanks behind. decimals: up to 2. */
+/* Both functions write a number to `to`, which has PT_GPROF_NUMBER_MAX bytes, without a NUL, and
+ * return the number of bytes. left: blanks stand behind the number. decimals: up to 2. */
 size_t pt_gprof_put_count(char *to, uint64_t value, size_t width, bool left);
 size_t pt_gprof_put_fixed(char *to, double value, size_t width, unsigned decimals);
-/* How many symbols before its turn a symbol, and its name, are expected. */
+/* A symbol is prefetched when the PT_GPROF_SOON-th symbol before it is printed, its name at the
+ * PT_GPROF_VERY_SOON-th. */
 enum { PT_GPROF_SOON = 12, PT_GPROF_VERY_SOON = 4 };
 
-/* A new page, for printers: one control character that a terminal obeys, too. */
+/* Puts a form feed, which begins a new page on printers. Terminals obey it, too. */
 static inline void pt_gprof_put_page_break(pt_out *out)
 {
     pt_out_sequence(out, "\f");

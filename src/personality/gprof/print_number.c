@@ -1,4 +1,5 @@
-/* print_number.c: as printf's %*.2f and %*lu, which took half of the time of a large report. */
+/* print_number.c: numbers as printf's %*.2f and %*lu write them. printf took half of the time of a
+ * large report. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,7 +36,7 @@ static const uint64_t powers[] = {1, 10, 100};
 static uint64_t rounded_value(double value, unsigned decimals)
 {
     const double scaled = value * (double)powers[decimals], rest_of_it = scaled - floor(scaled);
-    /* Far enough from a half that the rounding error of the product cannot matter. */
+    /* The product is so far from a half that its rounding error cannot matter. */
     if (scaled < PLAIN_MAX && fabs(rest_of_it - 0.5) > 1e-6) return (uint64_t)(scaled + 0.5);
     int exponent;
     const double fraction = frexp(value, &exponent); /* value = fraction * 2^exponent */

@@ -1,4 +1,5 @@
-/* print_source.c: counts of calls, one a line, and before the lines of a source file. */
+/* print_source.c: counts of calls: as a list with one count a line, and before the lines of a
+ * source file. */
 #include <inttypes.h>
 #include <string.h>
 

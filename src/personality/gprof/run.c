@@ -72,8 +72,9 @@ static bool is_of_one_kind(const session *v, size_t i, const char *dimension)
     return false;
 }
 
-/* Takes ticks per second and the units from the first profile that has them. *ret_scale: its ticks
- * in one tick of this profile. False: the profiles count different things. */
+/* Takes the rate and the dimension of the report from the first profile that has them. *ret_scale:
+ * the number of the report's ticks in one tick of profile i. Returns false, after a message, if the
+ * profiles have different dimensions. */
 static bool take_clock(session *v, size_t i, double *ret_scale)
 {
     const pt_profile *const p = v->profile[i];
@@ -196,7 +197,8 @@ static bool take_stacks(session *v, size_t i)
     return false;
 }
 
-/* Reads the profiles. Times from stacks are shown by the clock of gmon.out, if there is one. */
+/* Adds the profiles: first those of gprof, since times from stacks are shown in the ticks of a
+ * gmon.out, if there is one. */
 static bool take_profiles(session *v)
 {
     const pt_gprof_settings *const s = v->s;

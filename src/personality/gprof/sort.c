@@ -1,8 +1,8 @@
-/* sort.c: stable sorts: what is equal keeps its order, as gprof's reports rely on.
+/* sort.c: stable sorts: equal items keep their order, since gprof's reports depend on it.
  *
- * By comparing, a merge sort that halves as the C library's does, so that even orders that are none
- * (gprof compares some things by file, others by address) come out the same. By numbers, a radix
- * sort: several keys are several sorts, the least significant one first.
+ * By comparing: a merge sort that divides as the C library's does. So the result is gprof's even
+ * where gprof's comparison is no order (some pairs by file, others by address). By numbers: a radix
+ * sort. To sort by several keys, call it once for each key, the least significant key first.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +69,8 @@ static void insert_each(item *items, size_t count)
     }
 }
 
-/* Room for count more behind the items. Returns where the sorted ones are. */
+/* Sorts items[0, count). The array must have room for `count` more items. Returns the place of the
+ * sorted items: items, or items + count. */
 static item *sort_items(item *items, size_t count)
 {
     if (count <= FEW) {

@@ -58,7 +58,7 @@ void pt_gprof_sources_free(pt_gprof_source *sources)
     PT_FREE_ALL(sources[0].line, sources);
 }
 
-/* ---- One row a function or block ---- */
+/* ---- A row for each function or block ---- */
 
 static int by_source(const void *context, uint32_t a, uint32_t b)
 {

@@ -1,9 +1,9 @@
-/* specs.c: "FILE.c:FUNCTION", "FROM/TO" and the like -> the symbols that are meant.
+/* specs.c: finds the symbols that specs ("FILE.c:FUNCTION", "FROM/TO") name.
  *
- * A side of a spec is split at its last colon; what begins with a digit there is a line. Without a
- * colon a word with a dot is a file, with a digit first a line, else a function. Files are compared
- * by their last part, since nobody knows how debug information spells the whole. Rule: the GNU
- * gprof manual, "Symspecs".
+ * A side of a spec is split at its last colon. The text behind the colon is a line if it begins
+ * with a digit, else a function. Without a colon, a text with a dot is a file; another text is a
+ * line if it begins with a digit, else a function. Files are compared by their base names, since
+ * debug information spells folders in many ways. Rule: the GNU gprof manual, "Symspecs".
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -52,7 +52,8 @@ static bool side_matches(const pt_gprof *g, const side *s, const pt_gprof_symbol
            strcmp(s->file, pt_base_name(g->file.items[symbol->file])) == 0;
 }
 
-/* The lower bound of the name in by_name; with `behind` its upper bound. */
+/* The index in by_name of the first symbol with the name; with `behind`, the index after the last.
+ */
 static size_t place_of(const pt_gprof *g, const char *name, bool behind)
 {
     return PT_FIRST_WHERE(i, g->symbol.count,
@@ -90,8 +91,8 @@ static uint64_t end_of_run(const pt_gprof *g, const bool *named, size_t *at)
     return g->symbol.items[(*at)++].end_addr;
 }
 
-/* Puts the symbols into a table that begin in one of the named runs; of runs that overlap, the last
- * one before the symbol counts. Returns the number of runs. */
+/* Puts into a table the symbols that begin in the last named run that begins at or before them.
+ * Returns the number of runs. */
 static uint32_t mark_symbols(pt_gprof *g, const bool *named, pt_gprof_table table)
 {
     uint32_t runs = 0;
@@ -108,7 +109,7 @@ static uint32_t mark_symbols(pt_gprof *g, const bool *named, pt_gprof_table tabl
     return runs;
 }
 
-/* Flags the symbols that lie in a named run: with the first byte, or (whole) with the last, too. */
+/* Flags the symbols whose first byte, or with `whole` whose last byte, lies in a named run. */
 static void flag_symbols(const pt_gprof *g, const bool *named, bool whole, bool *flags)
 {
     bool any = false;

@@ -1,12 +1,12 @@
-/* stacks.c: what whole stacks tell of the times that gprof can only guess.
+/* stacks.c: times from whole stacks, which gprof can only guess.
  *
- * A sample counts once for each function on its stack, and once for each arc, caller and callee
- * that follow each other on it. Code of other files is left out: what libc's qsort calls back is
- * called by who called qsort.
+ * A sample counts once for each function on its stack, and once for each arc (a caller and a callee
+ * that follow each other on the stack). Frames in other files are left out: a function that libc's
+ * qsort calls back counts as called by the caller of qsort.
  *
- * Without a gmon.out beside them, stacks give the ticks (of the innermost function) and the calls,
- * too: an arc is called as often as samples have it. No profile with stacks counts calls, but these
- * numbers share times out as they were spent.
+ * Without a gmon.out, stacks give the ticks, too (of the innermost function), and the calls: an arc
+ * has as many calls as samples contain it. These are no numbers of real calls, but they divide
+ * times among callers as the times were spent.
  */
 #include <math.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "base/grow.h"
 #include "personality/gprof/gprof_int.h"
 
-#define NOT_ASKED (PT_NONE - 1) /* not looked up yet */
+#define NOT_ASKED (PT_NONE - 1) /* the location's symbol was not searched yet */
 
 /* ---- Frames to symbols ---- */
 
@@ -55,7 +55,7 @@ static uint32_t by_address(const reading *r, uint32_t location, const pt_mapping
     return pt_gprof_find(r->g, addr);
 }
 
-/* The function that inlined all others of the location. */
+/* The symbol of the location's outermost function, by its name; PT_NONE if there is none. */
 static uint32_t by_name(const reading *r, uint32_t location)
 {
     const pt_profile *const p = r->p;

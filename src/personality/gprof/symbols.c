@@ -1,10 +1,11 @@
-/* symbols.c: which symbols of an image are functions to gprof, and which of those at one
+/* symbols.c: chooses the symbols of an image that gprof counts as functions; one of several at one
  * address.
  *
- * Taken are global and weak symbols of code and, of local ones, those whose names look like names:
- * no '$', and dots only before numbers (nested functions). So foo.cold, foo.part.0 and foo.isra.0
- * are none, and their code counts as the function's before them. A symbol reaches to
- * the next one, whatever its size says. Rule: GNU gprof 2.40, as it behaves.
+ * Global and weak symbols of code are functions. Local symbols of code are functions if their names
+ * have no '$', and dots only before numbers (nested functions). So foo.cold, foo.part.0 and
+ * foo.isra.0 are no functions, and their code counts for the function before them. A symbol's code
+ * reaches to the next symbol, whatever its size is in the symbol table. Rule: GNU gprof 2.40, as it
+ * behaves.
  */
 #include <ctype.h>
 #include <elf.h>
@@ -69,8 +70,8 @@ uint32_t pt_gprof_file(pt_gprof *g, const char *name)
 
 /* ---- What is a function ---- */
 
-/* After a dot only digits may follow, up to the next dot; ".clone" and ".constprop" may come before
- * such a number. *name stands at the dot, and is moved to what follows. */
+/* Skips ".NUMBER", ".clone.NUMBER" or ".constprop.NUMBER" at *name, which is at the dot, and moves
+ * *name behind it: to the next dot or the end. Returns false if another text follows the dot. */
 static bool skip_numbered_suffix(const char **name)
 {
     static const char *const kinds[] = {".clone.", ".constprop."};
@@ -91,9 +92,10 @@ static bool skip_numbered_suffix(const char **name)
     return true;
 }
 
-/* limit: the end of the strings that name stands among. After a numbered suffix gprof forgets that
- * the name has ended, and judges the string behind it, too: foo.constprop.0 is a function or not by
- * what the linker happened to put there. Its reports depend on it, so we do the same. */
+/* Is the name one that gprof accepts for a function? limit: the end of the string table that holds
+ * the name. After a numbered suffix gprof overlooks the name's end, and judges the next string of
+ * the table, too. So whether foo.constprop.0 is a function depends on the string behind it. gprof's
+ * reports depend on this mistake, so pitot repeats it. */
 static bool looks_like_a_name(const char *name, const char *limit)
 {
     if (name[0] == '\0' || pt_begins(name, "__gnu_compiled") || pt_begins(name, "___gnu_compiled"))
@@ -250,8 +252,9 @@ static void lay_spans(pt_gprof *g)
     g->first_in_span[spans] = (uint32_t)count;
 }
 
-/* Sets the ends of symbols: functions keep theirs when lines are put between them. A symbol that
- * would end before it begins (behind the end of the code, or of data) is dropped. */
+/* Sorts the symbols, keeps one at each address, and sets the end of each symbol without one: the
+ * next symbol's begin. Functions that have an end keep it when lines are put between them. A symbol
+ * that would end before it begins (behind the end of .text, or of data) is dropped. */
 static void settle_ends(pt_gprof *g)
 {
     const size_t count = g->symbol.count;

@@ -1,9 +1,9 @@
 /* ticks.c: histogram bins -> ticks of functions.
  *
- * Places are counted in units of two bytes, as bins begin and end at such. A bin that overlaps
- * several functions gives each the part of its count that the overlap is of a bin's mean width;
- * widths are rounded down and the mean is not, so the parts may add up to more or less than the
- * bin. Rule: GNU gprof 2.40, as it behaves.
+ * Addresses are counted in units of two bytes, since bins begin and end at such units. A bin that
+ * overlaps several functions is divided among them: a function gets the bin's count times the
+ * overlap over the mean width of a bin. Overlaps are rounded down and the mean is not, so the parts
+ * may add up to more or less than the bin. Rule: GNU gprof 2.40, as it behaves.
  */
 #include <stdlib.h>
 
@@ -53,7 +53,8 @@ static void merge_bins(pt_gprof *g)
     g->bin.cap = count + 1;
 }
 
-/* The end of the symbol's code. The last symbol may be of data, or of .fini: it has no code. */
+/* The end of the symbol's code, in units of two bytes. The last symbol may be of data or in .fini:
+ * it has no code, and the result is 0. */
 static uint64_t end_unit(const pt_gprof *g, size_t i, uint64_t text_end)
 {
     const pt_gprof_symbol *const s = &g->symbol.items[i];
@@ -75,7 +76,7 @@ void pt_gprof_assign_ticks(pt_gprof *g)
     pt_gprof_find_text(g, &text);
     const uint64_t text_end = text.addr + text.size_bytes;
     merge_bins(g);
-    size_t first = 0; /* no earlier symbol reaches this bin */
+    size_t first = 0; /* the first symbol that may overlap this bin */
     for (size_t i = 0; i < g->bin.count; i++) {
         const pt_gprof_bin *const b = &g->bin.items[i];
         const uint64_t low = b->low / UNIT_BYTES, high = b->high / UNIT_BYTES;
