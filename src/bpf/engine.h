@@ -25,8 +25,8 @@ int pt_bpf_engine_program(const pt_bpf_engine *engine);
 /* The outputs of the programs; layout.h has the maps with these names. */
 typedef enum pt_bpf_output {
     PT_BPF_OUTPUT,
-    PT_BPF_PLAIN,  /* with waits only, */
-    PT_BPF_COPIES, /* likewise */
+    PT_BPF_PLAIN,  /* with waits only */
+    PT_BPF_COPIES, /* with waits only, too */
     PT_BPF_OUTPUTS
 } pt_bpf_output;
 /* Sets the event (PERF_COUNT_SW_BPF_OUTPUT) that receives an output of a cpu. Returns false with

@@ -30,8 +30,8 @@ bool pt_between_might_be(const pt_sink_sample *sample, const pt_perf_sample *raw
 /* Holds a copy of the sample. If the list is full, the oldest goes to the sink unchanged. */
 void pt_between_hold(pt_between *between, pt_sink *sink, const pt_sink_sample *sample);
 
-/* Sends the held samples of a thread to the sink; as complete ones if the thread is now another
- * program. Returns the weight (first value) of samples that became complete. */
+/* Sends the held samples of a thread to the sink; as complete samples if the thread now runs
+ * another program (is_exec). Returns the weight (first value) of samples that became complete. */
 uint64_t pt_between_release(pt_between *between, pt_sink *sink, uint32_t tid, bool is_exec);
 /* Sends the held samples of a process to the sink, before the process is freed. */
 void pt_between_forget(pt_between *between, pt_sink *sink, const pt_proc *proc);

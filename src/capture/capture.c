@@ -579,7 +579,7 @@ static void check_used(pt_capture_facts *f)
 }
 
 /* Does the recording hold more memory than it may? Distinct stacks grow, and the samples of a
- * timeline. The rings, and what was mapped before the first sample, do not count. */
+ * timeline. The rings, and memory that was mapped before the first sample, do not count. */
 static bool is_full(pt_capture *c, int64_t now_ns)
 {
     if (c->options.memory_bytes == 0 || now_ns - c->weighed_ns < WEIGH_NS) return c->facts.is_full;

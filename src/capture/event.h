@@ -2,7 +2,7 @@
  *
  *   ring of a cpu, samples   <--- sampling events: one a cpu, or one a thread and cpu
  *                            <--- context-switch events (off-cpu time), likewise
- *   ring of a cpu, the rest  <--- a dummy event that reports fork, exit, exec, names, mappings
+ *   side ring of a cpu       <--- a dummy event that reports fork, exit, exec, names, mappings
  *
  * Each cpu has two rings, so that a new thread wakes the recorder at once and a sample does not.
  */

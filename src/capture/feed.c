@@ -259,7 +259,7 @@ static void drop_samples(pt_capture *c, pt_proc *proc)
     proc->is_dropped = pt_bpf_engine_put(c->walker, proc->pid, proc->start, NULL, NULL);
 }
 
-/* Adds a row of a thread's CPU time that is in no sample. */
+/* Adds a row for CPU time of a thread that no sample shows. pc: PT_SINK_KERNEL_NOT_SAMPLED, ... */
 static uint32_t add_row_of_none(pt_capture *c, pt_proc *proc, const pt_perf_record *r, uint64_t pc)
 {
     const pt_sink_sample sample = {.proc = proc,
@@ -273,7 +273,7 @@ static uint32_t add_row_of_none(pt_capture *c, pt_proc *proc, const pt_perf_reco
     return pt_sink_add(c->sink, &sample);
 }
 
-/* Adds CPU time of a thread that is in no sample to a row of its own. */
+/* Adds CPU time of a thread that no sample shows to such a row. */
 static void add_not_sampled(pt_capture *c, pt_proc *proc, const pt_perf_record *r, uint64_t pc,
                             uint64_t ns)
 {

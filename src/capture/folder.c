@@ -125,7 +125,7 @@ bool pt_folder_remove_left(const char *folder)
 }
 
 /* Calls visit for each folder at the place whose recorder was killed, marks it, and removes those
- * without samples. Returns the number of visited ones. */
+ * without samples. Returns the number of folders visited. */
 static size_t visit_place(const char *place, pt_folder_left *visit, void *context)
 {
     size_t count = 0;

@@ -167,7 +167,7 @@ static int open_event(const pt_inherited *all, pid_t tid, known_group *known, ui
     return -1;
 }
 
-/* A free place, or that of the group that was opened first. NULL: all groups are young. */
+/* A free place; else the place of the oldest group, which is closed. NULL: all groups are young. */
 static event_group *make_room(pt_inherited *all, uint64_t now_ns)
 {
     event_group *oldest = &all->groups[0];

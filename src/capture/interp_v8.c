@@ -55,7 +55,8 @@ static void read_v8(const pt_elf *elf, const char *path, pt_interp_image *image)
     const uint64_t all = (UINT64_C(1) << pt_v8_symbol_count) - 1;
     (void)path;
     read_symbols(elf, SHT_DYNSYM, &layout, &found, &has_node);
-    if (found == 0 && !has_node) return; /* a program of that name, or node beside its library */
+    if (found == 0 && !has_node)
+        return; /* another program of that name, or a node whose V8 is in a library */
     if (found != all) read_symbols(elf, SHT_SYMTAB, &layout, &found, &has_node);
     if (found == all && pt_v8_layout_is_known(&layout)) {
         image->facts = (pt_bpf_interp){.language = PT_BPF_JAVASCRIPT, .v8 = {.layout = layout}};

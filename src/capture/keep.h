@@ -103,6 +103,6 @@ bool pt_keep_is(const char *path);
  * The caller unrefs the profile. Fails with PT_ERR_FORMAT if the file is no such journal. Records
  * after a damaged one are dropped. */
 pt_status pt_keep_read(const char *path, const pt_profile **ret_profile, pt_error *reterr);
-/* Reads what the running recorder has written, into a builder that the caller frees; without
- * provenance and comments on the recording. */
+/* Reads the files that this recorder has written so far into a builder, which the caller frees. The
+ * builder has no provenance, and no comments on the recording. */
 pt_status pt_keep_restore(const char *folder, pt_builder **ret_builder, pt_error *reterr);

@@ -13,5 +13,6 @@ pt_mapping pt_kernel_mapping(pt_builder *builder);
  * its addresses. */
 bool pt_kernel_interrupts(pt_bpf_wait_settings *ret_settings);
 
-/* Where a function of the kernel is. False: it has none of that name, or hides its addresses. */
+/* Finds the addresses of a function of the kernel. False: it has none of that name, or hides its
+ * addresses. */
 bool pt_kernel_function(const char *function, uint64_t *ret_start, uint64_t *ret_limit);

@@ -60,7 +60,7 @@ static bool is_zombie(const char *root, const char *pid)
     return state[0] == 'Z' && strtol(threads, NULL, 10) <= 1;
 }
 
-/* Adds all processes of that name, but not this one. */
+/* Adds all processes of that name, but not the calling process. */
 static pt_status add_named(const char *root, const char *name, pt_pid_list *list, pt_error *reterr)
 {
     const size_t before = list->count;
@@ -128,7 +128,8 @@ static void list_kin(const char *root, kin_list *list)
     if (dir != NULL) closedir(dir);
 }
 
-/* Adds the processes whose parent is in `of` or in the list. Returns the number of added ones. */
+/* Adds the processes whose parent is in `of` or in the list. Returns the number of processes that
+ * were added. */
 static size_t add_kin(const char *root, const kin_list *all, const pt_pid_list *of,
                       pt_pid_list *list)
 {

@@ -111,10 +111,10 @@ typedef struct pt_procs {
     pt_images images;
     pt_target_memory *memory;
     pt_proc *of_pid[PT_PROCS_BUCKETS]; /* by pid modulo, the youngest first */
-    pt_proc *gone[PT_PROCS_GONE];      /* the last exited ones, a ring */
+    pt_proc *gone[PT_PROCS_GONE];      /* the processes that ended last, a ring */
     uint32_t gone_count;
     uint32_t generation; /* the last generation that was assigned */
-    uint32_t starts;     /* likewise of pt_proc.start */
+    uint32_t starts;     /* the last pt_proc.start that was assigned */
 } pt_procs;
 
 /* root: "/proc" or a substitute; borrowed. */

@@ -285,7 +285,7 @@ static void open_events(pt_event_set *set, pt_event_thread *thread)
     const bool has_cover = thread->birth.cover != 0;
     const bool is_open = !set->plan.source->is_clock || open_new(set, thread);
     if (open_rows(set, thread, is_open)) return;
-    /* All samples of a thread that has ended are inherited ones. */
+    /* If the thread has ended already, inherited events have made all its samples. */
     *(has_cover && errno == ESRCH ? &set->brief : &set->missed) += 1;
 }
 
@@ -766,7 +766,8 @@ bool pt_event_set_grow(pt_event_set *set, pid_t tid)
     /* New threads get the size too. */
     if (set->plan.stack_bytes < bytes) set->plan.stack_bytes = bytes;
     thread->stack_bytes = set->plan.stack_bytes;
-    for (uint32_t i = row_count(set); i-- > 0;) /* leaders last: without them the led ones pause */
+    for (uint32_t i = row_count(set); i-- > 0;) /* leaders last: an event without its leader
+                                                 * pauses */
         open_again(set, thread, i);
     return true;
 }

@@ -472,7 +472,7 @@ static uint32_t make_stack(pt_sink *sink, const pt_sink_sample *s)
 /* A row of sink.who + 1. A process may go back to a former name. */
 static uint32_t find_or_add_name(pt_sink *sink, pt_proc *proc, const char *kind)
 {
-    enum { NAMES_MAX = 64 }; /* a name before the last so many may get a second row */
+    enum { NAMES_MAX = 64 }; /* a name older than so many others may get a second row */
     const uint32_t comm = pt_builder_text(sink->builder, proc->comm).v;
     const uint32_t wait = kind != NULL ? pt_builder_text(sink->builder, kind).v : 0;
     uint32_t row = proc->last_name;

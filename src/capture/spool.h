@@ -37,11 +37,11 @@ void pt_spool_heed(pt_spool *spool, uint32_t pid);
 void pt_spool_ignore(pt_spool *spool, uint32_t pid);
 
 /* Samples of this process are urgent, too, or no longer: they refer to memory of the process, which
- * must be read soon. A process with the same remainder modulo 4,096 replaces this one. */
+ * must be read soon. A process whose pid is equal modulo 4,096 replaces this process. */
 void pt_spool_hurry(pt_spool *spool, uint32_t pid, bool is_hurried);
 
-/* Samples of this process are copied without their stacks, or with them again. A process with the
- * same remainder modulo 4,096 replaces this one. */
+/* Samples of this process are copied without their stacks, or with them again. A process whose
+ * pid is equal modulo 4,096 replaces this process. */
 void pt_spool_shun(pt_spool *spool, uint32_t pid, bool is_shunned);
 
 /* False: the thread could not be started. */

@@ -29,8 +29,9 @@ enum {
     LIMIT_LEAST_NS = 20000000, /* with those after many others: see limit_of */
     REGAINED = 4,              /* a process regains one part in this many of the time */
     DECIDED_NS = 100000000,    /* for so long the user of a process is not looked up again */
-    LOOK_NS = 100000000,       /* between looks at a task that does not answer */
-    LOOKS_MAX = 300,           /* after so many looks it is given up, whatever its state is */
+    LOOK_NS = 100000000,       /* between checks of the state of a task that does not answer */
+    LOOKS_MAX = 300,           /* after so many checks the task is given up, whatever its state
+                                * is */
     LEFT_MAX = 64,             /* tasks that were killed and have not ended */
     END_MS = 100,              /* for the end of killed tasks, at the end of the recording */
     SAID_MAX_BYTES = 512,

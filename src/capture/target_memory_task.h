@@ -16,7 +16,7 @@ enum { PT_MEMORY_ANSWERED, PT_MEMORY_ASKED }; /* of turn */
 /* One mapping, which outlives a task that could not be ended. */
 typedef struct pt_memory_task {
     pid_t recorder, task;
-    _Atomic uint32_t turn; /* a futex: who may write the fields below */
+    _Atomic uint32_t turn; /* a futex, PT_MEMORY_X: which side may write the fields below */
     pid_t pid;             /* the request: process, address, number of bytes */
     uint64_t addr;
     size_t size;

@@ -34,7 +34,7 @@ void pt_unwound_set_root(pt_unwound *stack);
 
 /* The user-space pc of a sample; 0 if it has no user registers. */
 uint64_t pt_sample_user_pc(const pt_perf_sample *sample);
-/* The user-space stack pointer; 0 likewise. */
+/* The user-space stack pointer of a sample; 0 if it has no user registers. */
 uint64_t pt_sample_user_sp(const pt_perf_sample *sample);
 /* True if the thread was in a system call rather than in a fault or an interrupt. Always true on
  * machines that do not show it. */

@@ -432,7 +432,7 @@ char *pt_fetch_address(const char *name, const pt_fetch_options *options, int64_
 
 /* ---- host@N ---- */
 
-/* Parses the number in host@N or host@N/path. Returns the text behind it. NULL: another form. */
+/* Parses the number in host@N or host@N/path. Returns the place of the '@'. NULL: another form. */
 static const char *number_of_hosts(const char *name, unsigned long *ret_number)
 {
     const char *const at = strchr(name, '@');

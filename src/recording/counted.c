@@ -42,7 +42,7 @@ static void add_row(pt_builder *b, const char *name, const char *comm, double ns
 
 uint64_t pt_counted_put(pt_counted *counted, uint64_t used_ns, pt_builder *b)
 {
-    enum { WORTH_A_ROW = 50 }; /* a fiftieth of what was used */
+    enum { WORTH_A_ROW = 50 }; /* rows are made for more than a fiftieth of used_ns */
     const uint64_t all_ns = used_ns > counted->sampled_ns ? used_ns - counted->sampled_ns : 0;
     uint64_t starts_ns = 0;
     if (all_ns <= used_ns / WORTH_A_ROW) return 0;

@@ -171,8 +171,9 @@ static void judge_interpreter(const char *path, const pt_blob *image, pt_target 
     if (ruby != NULL) snprintf(target->interpreter, size, "Ruby %u.%u", ruby->major, ruby->minor);
 }
 
-/* Is the script called like an interpreter (python, python3.12, ruby), as those of version managers
- * are? Then it runs the version that is chosen for the present folder. */
+/* Is the script called like an interpreter (python, python3.12, ruby), as scripts of version
+ * managers are? Such a script runs the version of the interpreter that is chosen for the present
+ * folder. */
 static void judge_script(pt_target *target)
 {
     static const char *const interpreters[][2] = {{"python", "Python"}, {"ruby", "Ruby"}};

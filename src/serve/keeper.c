@@ -206,7 +206,7 @@ static void end_answer(keeping *k, uint32_t id)
         kill(pid, SIGKILL);
         while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
         }
-        kill(-pid, SIGKILL); /* what it started meanwhile */
+        kill(-pid, SIGKILL); /* the processes that the answer has started */
         k->children.items[i] = k->children.items[--k->children.count];
         return;
     }

@@ -8,7 +8,7 @@
 typedef struct pt_process_map {
     pt_map_range range;
     pt_mapped_kind kind;
-    char *path; /* the kernel's path; a file that replaced a removed one has another path */
+    char *path; /* as the kernel shows it: " (deleted)" follows the path of a removed file */
     char *name; /* the mapping's name in a profile */
 } pt_process_map;
 

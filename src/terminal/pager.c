@@ -170,7 +170,8 @@ static void show_again(pt_pager *pager)
 
 /* ---- The report ---- */
 
-/* Decides who shows the report, and shows what is held. */
+/* Starts a pager if the report does not fit on the screen, and writes the held part to the pager or
+ * to standard output. */
 static void show_held(pt_pager *pager)
 {
     pt_show_progress(NULL);
