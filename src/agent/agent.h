@@ -23,7 +23,7 @@
  *   session.c     a session, from the start of a profile to its end: its drain thread, which
  *                 empties the rings; fork, exit
  *   enter.c       before exec: will the loader put the library into the new program?
- *   environment.c the profile that environment variables ask for when a program begins
+ *   environment.c the profile that environment variables request when a program begins
  *   toggle.c      a profile from one signal to the next
  *   listen*.c     profiles for clients of a socket
  *   api.c         the ten functions
@@ -403,7 +403,7 @@ void pt_fold_each(void (*use)(const pt_journal_stack *stack, void *arg), void *a
  */
 bool pt_timers_take_signal(void);
 /* Chooses the engine and the period (in pt_agent and pt_tick) by the environment and by what the
- * kernel allows. Returns the rate that the user asked for, in Hz. */
+ * kernel allows. Returns the rate that the user requested, in Hz. */
 uint32_t pt_timers_choose(void);
 /* pt_timers_start starts the chosen engine, or another one if that fails; pt_timers_stop stops it.
  * is_last: the process ends. */
@@ -653,12 +653,12 @@ const char *pt_environment(pt_env variable);
 enum { PT_SHARED_ENGINE_BYTES = 10 };
 char pt_environment_engine(void);
 void pt_environment_share_engine(char engine);
-/* Returns false if the recorder is not traced and no program of the recording has asked to trace
- * this process. */
+/* May a debugger trace this process? Returns false if the recorder is not traced and no program of
+ * the recording has requested a tracer. */
 bool pt_environment_may_be_traced(void);
 /* Notes in envp, the environment of a new program, that the program will be traced. */
 void pt_environment_note_tracer(char *const envp[]);
-/* Starts the profile that the environment variables ask for. Called once, by the constructor. */
+/* Starts the profile that the environment variables request. Called once, by the constructor. */
 void pt_environment_begin(void);
 
 /* ---- toggle.c ---- */
@@ -755,12 +755,12 @@ void pt_interpose_init(void);
 /* Called when the process ends without destructors: writes the result so far. The caller does not
  * hold the lock. */
 void pt_last_words(void);
-/* Notes that the calling process, which may be a child of vfork, has asked for a tracer. The next
+/* Notes that the calling process, which may be a child of vfork, has requested a tracer. The next
  * exec sets a variable for the new program, so that it does not take ticks by SIGTRAP. */
 void pt_exec_will_be_traced(void);
-/* pt_exec_begins is called before exec: it stops the thread's ticks, and returns true if the thread
- * had any. pt_exec_failed is called when exec has returned: it resumes the ticks and returns
- * `result`. */
+/* pt_exec_begins is called before exec: if a session runs, it stops the thread's ticks and returns
+ * true. pt_exec_failed is called when exec has returned, with that value: it resumes the ticks and
+ * returns `result`. */
 bool pt_exec_begins(void);
 int pt_exec_failed(bool paused, int result);
 /* Do the host's calls go through the library? They do not if it was loaded by dlopen. */

@@ -216,7 +216,7 @@ static bool name_profile(const char *asked, char *name, char *base)
     return name[0] != '\0';
 }
 
-/* ---- what is asked ---- */
+/* ---- what the variables request ---- */
 
 static void start_recording(const char *folder)
 {

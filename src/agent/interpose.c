@@ -304,9 +304,9 @@ PT_EXPORT int execvp(const char *file, char *const argv[])
     return execvpe(file, argv, environ);
 }
 
-/* The variadic forms pass their arguments as an array. If there are many, the array lies in memory
- * of the library; a child of vfork that becomes another program leaves that memory to its parent.
- */
+/* The variadic forms pass their arguments as an array. An array of many arguments lies in memory of
+ * the library. If a child of vfork becomes another program, that memory stays allocated in the
+ * child's parent. */
 enum { FEW_ARGUMENTS = 256 };
 
 typedef struct {

@@ -1,5 +1,5 @@
-/* java.c: the Java virtual machine that is in the process: libjvm.so, which the program `java`
- * loads.
+/* java.c: finds the facts of the Java virtual machine in the process: libjvm.so, which the program
+ * `java` loads.
  *
  *   image with gHotSpotVMStructs -> its tables of fields (interp/java.h) -> facts for the handler
  *

@@ -1,4 +1,4 @@
-/* perl.c: the Perl that is in the process: the program itself, or its library.
+/* perl.c: finds the facts of the Perl in the process: the program itself, or its library.
  *
  *   image with PL_thr_key -> version -> layout (interp/perl.h) -> facts for the handler
  */

@@ -1,4 +1,4 @@
-/* php.c: the PHP that is in the process: the program itself, or a library of that name.
+/* php.c: finds the facts of the PHP in the process: the program itself, or a library.
  *
  *   image with zend_ce_generator -> the text of its build -> facts for the handler (interp/php.h)
  */

@@ -1,4 +1,4 @@
-/* python.c: the CPython that is in the process: the program itself, or a library of that name.
+/* python.c: finds the facts of the CPython in the process: the program itself, or a library.
  *
  *   image with _PyRuntime -> version -> layout (interp/python.h) -> types -> facts for the handler
  */

@@ -1,4 +1,4 @@
-/* ruby.c: the Ruby that is in the process: the program itself, or its library.
+/* ruby.c: finds the facts of the Ruby in the process: the program itself, or its library.
  *
  *   image with ruby_version -> version -> layout (interp/ruby.h) -> facts for the handler
  */

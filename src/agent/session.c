@@ -708,8 +708,8 @@ void pt_session_flush(void)
     if (strcmp(file->path, pt_agent.path) == 0 &&
         pt_agent_join(name, sizeof name, file->path, ".journal")) {
         if (file->is_made)
-            rename(file->path, name); /* fails if someone removed it: it then has no
-                                       * name */
+            rename(file->path, name); /* fails if someone removed the file, which then has
+                                       * no name */
         pt_agent_join(file->path, sizeof file->path, name, "");
         pt_publish_all();
     }

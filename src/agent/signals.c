@@ -382,7 +382,8 @@ PT_EXPORT int sigwaitinfo(const sigset_t *set, siginfo_t *info)
     return timed_wait(set, info, NULL);
 }
 
-/* As in POSIX, sigwait does not fail with EINTR, and returns the error. */
+/* Unlike sigwaitinfo, sigwait goes on waiting after EINTR, and returns an error instead of setting
+ * errno (POSIX). */
 PT_EXPORT int sigwait(const sigset_t *set, int *ret_signo)
 {
     const int saved_errno = errno;

@@ -1,5 +1,5 @@
 /* timer_ticker.c: ticks above the kernel's own rate without perf events: a thread of the library
- * checks which threads run, at random times, once a period on average, and sends those the signal.
+ * checks which threads run, at random times, once a period on average, and sends them the signal.
  *
  * A thread gets the signal if its CPU clock has moved since the last check, and /proc says that it
  * runs or waits for a processor. So a sleeping thread is not woken, unless it falls asleep between

@@ -1,4 +1,4 @@
-/* v8.c: the V8 that is in the process: node itself, or a library of that name.
+/* v8.c: finds the facts of the V8 in the process: node itself, or a library.
  *
  *   image with v8dbg_ symbols -> their values -> layout (interp/v8.h) -> facts for the handler
  */

@@ -1,8 +1,9 @@
 /* demangle.c: calls libiberty's demanglers, with limits on the cost of a hostile name.
  *
- * libiberty can omit only the parameters of the outermost function. Everything else is done on its
- * component tree before printing: a template's node is replaced by its name's node, and the
- * signature of an enclosing function by that function's name. */
+ * libiberty can omit only the parameters of the outermost function. All other parts are removed
+ * from its component tree before the tree is printed: the node of a template is replaced by the
+ * node of the template's name, and the signature of an enclosing function by that function's name.
+ */
 #include "object/demangle.h"
 
 #include <libiberty/demangle.h>

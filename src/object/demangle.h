@@ -37,9 +37,10 @@ typedef enum {
  * repeat each other without bound). Thread-safe. */
 char *pt_demangle(const char *name, pt_demangle_mode mode);
 
-/* The name of a profile in google/pprof's form: demangled, or, if it resembles a demangled name of
- * C++, without the parentheses and angles that the mode drops (internal/symbolizer:
- * demangleSingleFunction). The caller frees it. Modes other than PPROF's only demangle. */
+/* A function's name from a profile, in google/pprof's form: demangled, or, if it resembles a
+ * demangled name of C++, without the parentheses and angles that the mode drops
+ * (internal/symbolizer: demangleSingleFunction). The caller frees it. Modes other than PPROF's only
+ * demangle. */
 char *pt_demangle_pprof(const char *name, pt_demangle_mode mode);
 
 /* The name in debug information, for a function without a mangled name, in the mode's form: SIMPLE

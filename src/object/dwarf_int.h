@@ -430,7 +430,7 @@ typedef enum { PT_DWARF_QUICK, PT_DWARF_LOCAL, PT_DWARF_THOROUGH } pt_dwarf_dept
 bool pt_dwarf_walk(pt_dwarf_worker *worker, const pt_dwarf_unit *unit, const uint64_t *addrs,
                    size_t count, uint32_t *node_of, pt_dwarf_depth depth);
 /* Calls add for each address range of each function of the unit. Returns the number of list entries
- * read; stops after the list in which it exceeds `most`. */
+ * read; stops after the list in which that number exceeds `most`. */
 typedef void pt_dwarf_add_range(void *context, uint64_t addr, uint64_t end_addr);
 uint64_t pt_dwarf_walk_ranges(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit,
                               uint64_t most, pt_dwarf_add_range *add, void *context);

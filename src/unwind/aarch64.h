@@ -26,8 +26,9 @@ bool pt_a64_decode(const uint8_t *code, size_t at, size_t size, pt_insn *ret_ins
 /* True if a function that makes a frame may begin with the instruction. */
 bool pt_a64_makes_frame(uint32_t insn);
 
-/* True if a function may begin between the two instructions: execution does not go on behind the
- * first, or it is padding, or it is a call (which may not return) and the second makes a frame. */
+/* True if a function may begin at the second of two instructions: execution does not go on after
+ * the first; or the first is padding; or the first is a call, which may not return, and the second
+ * makes a frame. */
 bool pt_a64_may_begin(uint32_t before, uint32_t insn);
 
 /* The address that an adrp and the add after it compute; addr: where the code lies. 0: the code

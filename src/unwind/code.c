@@ -393,8 +393,8 @@ static void note_computed(following *f, const path *w)
     }
 }
 
-/* Records a jump. A jump out of the function with the initial stack pointer is a tail call: the
- * function returns if its target does. */
+/* Records a jump. If it leads out of the function, the function returns if the target does; with
+ * the initial stack pointer such a jump is a tail call, and its target is reported. */
 static void arrive_or_leave(following *f, int64_t to, const path *w)
 {
     record_arrival(f, to, w->number);

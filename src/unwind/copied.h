@@ -15,7 +15,7 @@ enum { PT_COPIED_DEPTH_MAX = 1024, PT_COPIED_BYTES_MAX = 1 << 16 };
 
 /* A runtime whose code keeps frames in its own way, as Java's. */
 typedef struct pt_copied_runtime {
-    void *arg; /* the first parameter of both */
+    void *arg; /* the first argument of both functions */
     bool (*has_code)(void *arg, uint64_t pc);
     /* Steps from a frame in such code to its caller. Writes a word for each function of the frame,
      * innermost first, in place of its pc; the words have the bit PT_COPIED_WORD. Returns the

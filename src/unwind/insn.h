@@ -35,7 +35,7 @@ enum { PT_INSN_NOT_THERE = -1 };
 
 /* An access to the stack by STORE or LOAD: at sp + value, or fp + value. */
 typedef struct {
-    bool is_by_fp, is_by_other; /* other: of memory that is not known to be the stack */
+    bool is_by_fp, is_by_other; /* by another register: the memory may be outside the stack */
     int8_t fp_at, link_at;      /* bytes from the address to the register's place, or
                                    PT_INSN_NOT_THERE */
     int32_t sp_addend;          /* added to sp after the access */

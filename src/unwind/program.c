@@ -114,8 +114,8 @@ static pt_cursor read_expression(program *p)
 /* Evaluates the CFA expressions that known tools write; with any other there is no rule. */
 static void cfa_expression(program *p)
 {
-    /* A PLT entry pushes one word more from byte 10 or 11 of each 16 on. ld writes: breg7 8, breg16
-     * 0, lit15, and, litN, ge, lit3, shl, plus. */
+    /* In a PLT entry of 16 bytes, the stack has one word more from byte 10 or 11 on. ld writes:
+     * breg7 8, breg16 0, lit15, and, litN, ge, lit3, shl, plus. */
     static const uint8_t plt[] = {0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a, 0x30, 0x2a, 0x33, 0x24, 0x22};
     pt_cursor e = read_expression(p);
     set_cfa(p, PT_CFA_NONE, 0, 0);

@@ -62,8 +62,8 @@ enum {
 /* Where the return address is, on machines with a link register. */
 enum {
     PT_LINK_KEPT,  /* in the link register */
-    PT_LINK_ABOVE, /* above the caller's fp: a frame record */
-    PT_LINK_ALONE, /* at the place `saved`, and fp is not saved */
+    PT_LINK_ABOVE, /* in the word above the saved fp of the caller: a frame record */
+    PT_LINK_ALONE, /* at CFA + 8 * saved; the caller's fp is not saved */
     PT_LINK_LOST,
 };
 

@@ -124,7 +124,8 @@ static inline pt_unwind_end step_fp(const pt_machine *machine, pt_unwind_state *
 {
     const uint64_t fp = state->fp;
     if (state->is_fp_lost) return PT_UNWIND_END_NO_RULE;
-    /* The ABI requires a zero in the outermost frame; the innermost frame's may have any value. */
+    /* The ABI requires fp 0 in the outermost frame; in the innermost frame fp may have any value.
+     */
     if (fp == 0 && state->is_fp_walk) return PT_UNWIND_END_ROOT;
     uint64_t pc, caller_fp;
     if (fp < state->sp || !read_word(machine, limits, state->sp, fp, &caller_fp) ||

@@ -88,8 +88,8 @@ bool pt_unwind_frames_of_elf(const struct pt_elf *elf, pt_unwind_frames *ret_fra
 typedef void pt_unwind_piece(void *arg, uint64_t start_addr, uint64_t size_bytes);
 void pt_unwind_each_piece(const pt_unwind_frames *frames, pt_unwind_piece *piece, void *arg);
 
-/* Reads from .eh_frame_hdr, which lies at hdr_addr, the address of .eh_frame. For images in
- * memory. False: the header is damaged or of unknown form. */
+/* Reads the address of .eh_frame from .eh_frame_hdr, which lies at hdr_addr. For images in memory.
+ * False: the header is damaged or of unknown form. */
 bool pt_unwind_eh_frame_addr(const uint8_t *hdr, uint64_t hdr_bytes, uint64_t hdr_addr,
                              uint64_t *ret_eh_frame_addr);
 
@@ -126,9 +126,8 @@ pt_unwind_status pt_unwind_compile(const pt_unwind_frames *frames, const uint8_t
                                    size_t *ret_blob_bytes);
 
 /* Compiles a blob from every source in an image's file: its frames; .gopclntab for functions of
- * Go (x86-64); and for code that neither covers (such as
- * musl's) the code itself, followed from symbols, call targets and the entry point. Code that
- * cannot be followed has no rule. */
+ * Go (x86-64); and for code that neither covers (such as musl's) the code itself, followed from
+ * symbols, call targets and the entry point. Code that cannot be followed has no rule. */
 pt_unwind_status pt_unwind_compile_elf(const struct pt_elf *elf, const uint8_t *id, size_t id_bytes,
                                        const pt_unwind_memory *memory, void **ret_blob,
                                        size_t *ret_blob_bytes);

@@ -188,9 +188,9 @@ static bool has_symbol(const pt_elf *elf, const char *name)
     return false;
 }
 
-/* Finds V8's builtins by the symbols of its own code for them (embedded-file-writer.cc): one where
- * they begin, one where their size is. A stripped file has neither: its builtins are the code
- * without entries that is by far the largest. */
+/* Finds V8's builtins by the symbols that V8's build gives them (embedded-file-writer.cc): one at
+ * their beginning, one at the variable with their size. A stripped file has neither symbol: there
+ * the builtins are the code without entries that is by far the largest (add_gap). */
 static void find_builtins(search *s)
 {
     static const char name[] = "v8_Default_embedded_blob_code_";
@@ -412,8 +412,8 @@ static bool insn_of_operand(search *s, uint64_t addr, pt_insn *ret_insn)
     return f->start_addr + at == addr + 4;
 }
 
-/* Adds the targets in gaps of calls, jumps and address computations, found by their byte patterns.
- * A candidate is decoded to verify it.
+/* Finds calls, jumps and address computations by their byte patterns, and adds their targets that
+ * lie in gaps. Each candidate is decoded to verify it.
  */
 static void scan_targets(search *s, uint64_t addr, uint64_t size)
 {

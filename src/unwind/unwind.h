@@ -20,7 +20,7 @@
 typedef enum {
     PT_UNWIND_END_GOING_ON = 0, /* result of a step only: the walk continues */
     PT_UNWIND_END_ROOT,         /* reached the start of the thread */
-    PT_UNWIND_END_TRUNCATED,    /* the stack has more frames than were asked for */
+    PT_UNWIND_END_TRUNCATED,    /* the stack has more frames than the caller has room for */
     PT_UNWIND_END_NO_RULE,      /* the code has no rule, or an unusable one */
     PT_UNWIND_END_BAD_READ, /* the stack contradicts the rule, or lies outside the readable range */
 } pt_unwind_end;

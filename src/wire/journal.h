@@ -274,9 +274,9 @@ typedef struct {
  * zeros up to a multiple of 8. If two journals have the same pid and start, exec had failed after
  * the first, and the later journal includes the earlier. */
 #define PT_JOURNAL_SHORT "short.journal"
-/* The unwind tables that the recorder offers: a link whose text is a pattern for their paths. The
- * last PT_JOURNAL_TABLE_KEY in it stands for a key of the image's file, made from its build id in
- * hexadecimal digits (pt_kept_key_put). */
+/* A symbolic link through which the recorder offers unwind tables. Its text is a pattern for the
+ * tables' paths: the last PT_JOURNAL_TABLE_KEY in the text stands for the key of an image's file,
+ * which is made from the build id in hexadecimal digits (pt_kept_key_put). */
 #define PT_JOURNAL_TABLES      "tables"
 #define PT_JOURNAL_TABLE_KEY   '*'
 #define PT_JOURNAL_SHORT_MAGIC 0x73544a50u /* "PJTs" as little-endian bytes */

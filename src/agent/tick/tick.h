@@ -350,7 +350,8 @@ void *pt_tick_event_open(const pt_thread *thread, int tid, uint64_t period_ns);
 /* Ends an event. event: its page, not NULL. */
 void pt_tick_event_close(void *event);
 /* Likewise opens thread->first_event, which ticks once; the thread may run meanwhile. Returns false
- * if it cannot be opened or started; the caller unmaps what is in the field. */
+ * if the event cannot be opened or started; the caller then ends the event that the field may hold.
+ */
 bool pt_tick_event_open_first(pt_thread *thread, int tid, uint64_t first_ns);
 /* Replaces a thread's event by one of another period. If that cannot be opened, the former event
  * stays. Called by the keeper. */
