@@ -147,7 +147,7 @@ static inline uint64_t code_word(uint32_t check, int32_t line)
 
 /* Appends a frame that executes the code at addr, and notes the code (meet_code). marks:
  * PT_BPF_FRAME_ENTRY, PT_BPF_FRAME_HELD. check: the code's check in 32 bits; 0: a text of the code
- * is in a page that is not in memory, so nothing is copied, and the frame has no name. Returns
+ * is in a page that is not in memory. Then nothing is copied, and the frame has no name. Returns
  * false if there is no room, or addr cannot be code. */
 static inline bool append_code_frame(pt_bpf_cpu *c, uint64_t addr, uint64_t marks, uint32_t check,
                                      int32_t line)

@@ -41,10 +41,10 @@ enum {
 /* ---- opening ---- */
 
 /* The period of a rate. A period that is a divisor or multiple of the kernel's tick would sample
- * the machine at the same point of each tick, and a program with a rhythm of milliseconds in the
- * same few places. So the period is shortened, as far as the rate stays within 1 % of the request:
- * the larger the difference, the sooner every place is sampled. It is not lengthened, since sleeps
- * and rhythms are themselves a little longer than nominal. */
+ * the machine at the same point of each tick. It would sample a program with a rhythm of
+ * milliseconds at the same few places. So the period is shortened, as far as the rate stays within
+ * 1 % of the request: the larger the difference, the sooner every place is sampled. It is not
+ * lengthened, since sleeps and rhythms are themselves a little longer than nominal. */
 static uint64_t period_of(uint64_t hz, bool is_each_thread)
 {
     static const uint64_t ticks_ns[] = {1000000, 3333333, 4000000, 10000000};

@@ -87,7 +87,8 @@ typedef struct pt_watched {
 
 struct pt_capture {
     pt_capture_options options;
-    pt_pid_list pids;      /* options.targets.pids, if it has more than the caller's */
+    pt_pid_list pids;      /* has options.targets.pids, if started processes were added to the
+                            * caller's */
     pt_bpf_engine *walker; /* walks stacks in the kernel; NULL: none, or none yet */
     pt_known *known;       /* the stacks that the walker has sent; NULL if walker is */
     pt_loader *loader;     /* loads the walker; NULL: nothing is being loaded */

@@ -134,14 +134,14 @@ void pt_feed_walker(pt_capture *c, pt_proc *proc, const pt_unwind_modules *modul
  * gone. */
 static void copy_for_a_while(pt_capture *c, pt_proc *proc, uint64_t now_ns)
 {
-    const pt_unwind_modules none = {.count = 0}; /* generation 0: the kernel keeps no steps of it */
+    const pt_unwind_modules none = {.count = 0}; /* without mappings the kernel cannot walk */
     if (proc->has_exited || !pt_bpf_engine_put(c->walker, proc->pid, proc->start, &none, NULL))
         return;
     proc->copies_until_ns = now_ns + COPY_NS;
     proc->copies_generation = proc->generation;
 }
 
-/* After a while without new mappings the kernel walks again. */
+/* Lets the kernel walk the stacks of a process again, after a while without new mappings. */
 static void end_copies(pt_proc *proc, uint64_t now_ns)
 {
     if (proc->copies_until_ns == 0 || now_ns < proc->copies_until_ns) return;

@@ -51,10 +51,10 @@ void pt_folder_remove(const char *folder)
 #define RESULT ".result"
 
 /* Is it a recording's folder of this user, whose recorder has ended? A running recorder holds the
- * folder's lock. True: this process holds the lock now; *ret_lock is to be closed. A folder that is
- * younger than a minute may belong to a recorder that has not locked it yet, so the answer is
- * false, unless the user has named the folder (is_named), or it has the mark or an inner folder,
- * which the recorder makes after it has the lock. */
+ * folder's lock. True: this process holds the lock now; *ret_lock is to be closed. The answer is
+ * false for a folder that is younger than a minute, since its recorder may not have locked it yet.
+ * But a young folder is accepted if the user has named it (is_named), or if it has the mark or an
+ * inner folder: the recorder makes the inner folder after it has the lock. */
 static bool is_cut_off(int at, const char *name, bool is_named, int *ret_lock)
 {
     enum { A_MINUTE_S = 60 };
@@ -260,9 +260,9 @@ char *pt_folder_newest_running(const char *tmpdir)
     return newest;
 }
 
-/* Makes outer/RANDOM. Processes that give up root's rights must be able to leave a file in it,
- * other processes must not: root's outer folder can be entered but not listed, so only processes
- * with the path in their environment know the inner name. */
+/* Makes outer/RANDOM. Processes that give up root's rights must be able to leave a file in it;
+ * other processes must not. So root's outer folder can be entered but not listed, and only
+ * processes with the path in their environment know the inner name. */
 static char *make_inner(const char *outer, bool is_shared)
 {
     uint8_t random[16];

@@ -6,8 +6,8 @@
  * The kernel's timer is late or lost while a thread cannot be interrupted, mostly during switches;
  * virtual machines lose more ticks. So one period per sample is right for the machine as a whole,
  * but wrong for a thread that switches often. The difference between a thread's samples and its
- * clock is distributed over its own samples: the part that switches may account for goes to its
- * samples in the kernel, the rest to all, in proportion.
+ * clock is distributed over its own samples. The part that switches may account for goes to its
+ * samples in the kernel, the remaining part to all its samples in proportion.
  *
  * With events per cpu the clock is that of schedstat (proc(5)). The kernel's walker sends its value
  * with each sample; without a walker the recorder reads it after each 32 samples of the thread, and

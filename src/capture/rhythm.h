@@ -40,7 +40,7 @@ uint64_t pt_rhythm_first(uint64_t *state, uint32_t timer, uint64_t period);
 /* Notes that a timer was given its period late, so that its next ticks come later. late: the delay,
  * in periods of the timer. The next draws make up for it. */
 void pt_rhythm_late(pt_rhythm *rhythm, double late);
-/* Draws two parts anew. The kernel begins a whole period when a timer gets a new one, so each
- * timer loses half a period in the mean. ticks: ticks of the cpu since the last call; the new parts
- * make up for the loss during as many ticks. Needs at least two timers. */
+/* Draws two parts anew. When a timer gets a new period, the kernel begins a whole one, so the timer
+ * loses half a period in the mean. ticks: ticks of the cpu since the last call; the new parts make
+ * up for the loss during as many ticks. Needs at least two timers. */
 void pt_rhythm_redraw(pt_rhythm *rhythm, uint64_t *state, uint64_t ticks, uint32_t ret_timers[2]);

@@ -55,10 +55,11 @@ static size_t online_cpus(int **ret_cpus)
     return cpu.count;
 }
 
-/* The size of the ring of samples: about a quarter of a second of samples with twice the first copy
- * of the stack, half of that at moderate rates, as far as the kernel lets us lock memory; less with
- * many cpus. The kernel clears all pages of a ring before the recording begins. Counted events and
- * switches may come in bursts, so they get the maximum. */
+/* The size in bytes of a ring of samples. It has room for about a quarter of a second of samples,
+ * each with twice the first copy of the stack; at rates up to ROOMY_HZ for half of that. It is
+ * smaller with many cpus, and where the kernel lets us lock less memory. The kernel clears all
+ * pages of a ring before the recording begins. Counted events and switches may come in bursts, so
+ * they get the maximum. */
 static size_t samples_bytes(const pt_event_set *set)
 {
     const uint64_t hz = set->plan.hz > 0 ? set->plan.hz : 1000;

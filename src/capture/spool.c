@@ -227,10 +227,10 @@ static bool has_many(const pass *p, int waited_ms)
 }
 
 /* The wait until the next pass. Records of heeded processes that are no samples shorten it, and so
- * do many bytes; many samples that take little of the rings let it grow a little, few records let
+ * do many bytes. Many samples that take little of the rings let it grow a little. Few records let
  * it grow fast and far, since the kernel wakes the thread when a ring is half full. is_full: not
- * all fitted, or a ring was full enough to wake the thread. calm_ms: for how long the heeded
- * processes have had samples only. */
+ * all records fitted, or a ring was full enough to wake the thread. calm_ms: for how long the
+ * heeded processes have had samples only. */
 static int next_wait_ms(int wait_ms, bool is_full, int calm_ms, const pass *p)
 {
     const int steady_ms = calm_ms / CALM_PART > STEADY_MS ? calm_ms / CALM_PART : STEADY_MS;

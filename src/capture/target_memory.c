@@ -54,7 +54,7 @@ pt_target_memory *pt_target_memory_new(void)
 
 /* ---- tasks ---- */
 
-/* Has the task's process ended? Then takes its CPU time and frees its room. */
+/* Has the task ended? Then adds its CPU time to used_ns and frees its memory. */
 static bool has_ended(pt_target_memory *m, pt_memory_task *task)
 {
     struct rusage usage = {0};

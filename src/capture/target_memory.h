@@ -22,7 +22,7 @@
 struct pt_proc;
 typedef struct pt_target_memory pt_target_memory;
 
-/* How long the reads of a process waited. All zeros at its start. */
+/* How long the reads of a process waited. All zeros when the process starts. */
 typedef struct pt_memory_patience {
     bool is_over;       /* its memory is not read any more */
     bool is_own;        /* the recorder reads it itself */

@@ -101,8 +101,9 @@ void pt_fetch_all(const char *const *names, size_t count, const pt_fetch_options
 
 /* An address beside a profile's address, which the caller frees; word: "symbol", "cmdline". In a
  * path that contains /debug/pprof/ or ends in a name of gperftools (/pprof/heap, growth, profile,
- * pmuprofile, contention), replaces the last word; any other path becomes "/symbolz" for symbol
- * (internal/symbolz of google/pprof) or "/cmdline". Drops the query. */
+ * pmuprofile, contention, wall, filteredprofile, censusprofile), replaces the last word; any other
+ * path becomes "/symbolz" for symbol (internal/symbolz of google/pprof) or "/cmdline". Drops the
+ * query. */
 char *pt_fetch_neighbour(const char *profile_url, const char *word);
 
 /* argv[0] of the program that a profile's server runs (GET .../cmdline). The caller frees it. */

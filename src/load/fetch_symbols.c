@@ -4,8 +4,8 @@
  *           -> POST .../symbol -> one function a name -> lines of the locations
  *
  * Requests are those of symbolz.Symbolize of google/pprof. In addition, addresses without a mapping
- * are requested from servers whose profiles had such, and with OWN also nameless addresses of
- * mappings that have some names. */
+ * are requested from servers whose profiles had such addresses, and with OWN also nameless
+ * addresses of mappings that have some names. */
 #include "load/fetch_int.h"
 
 #include <stdlib.h>

@@ -38,8 +38,8 @@ typedef struct pt_load_options {
      * and returns one. */
     const pt_profile *(*prepare)(void *context, const pt_profile *profile);
     void *prepare_context;
-    /* Where to find images, which unwind copies of stacks in a profile; NULL: only at the recorded
-     * paths. */
+    /* Where to find images, whose tables unwind the copies of stacks in a profile; NULL: only at
+     * the recorded paths. */
     const pt_source_options *source;
     /* How to fetch names that are no files but servers; NULL: such names are errors. Its max_bytes
      * 0 means inflated_bytes. */

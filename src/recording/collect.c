@@ -38,7 +38,7 @@ static pt_status read_own(const char *path, pt_file_flags flags, uint64_t max_by
     return pt_file_read_fd(fd, path, flags, max_bytes, ret_blob, reterr);
 }
 
-/* Calls use for the journal of the process, which is a file, or a part of the file of short
+/* Calls `use` with the journal of the process, which is a file, or a part of the file of short
  * journals. Returns false if there is no such journal. */
 static bool read_process(pt_recorded_process *process,
                          void (*use)(pt_reader *reader, pt_recorded_process *process, void *arg),
@@ -68,7 +68,7 @@ static void read_facts(pt_reader *reader, pt_recorded_process *process, void *ar
     pt_journal_read_facts(reader, &process->facts, &process->error);
 }
 
-/* Calls use for each journal of the file at path. If the file holds many, its bytes are read into
+/* Calls `use` for each journal in the file at path. If the file holds many, its bytes are read into
  * *shorts. */
 static void each_journal(const char *path, pt_blob *shorts,
                          void (*use)(pt_recorded_process *process, void *arg), void *arg)

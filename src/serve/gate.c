@@ -75,8 +75,8 @@ bool pt_gate_is_from_elsewhere(const pt_gate_request *request)
     return site != NULL && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0;
 }
 
-/* True if the request opens a new page, of which the opener sees nothing (Fetch Metadata, sections
- * 2.1 and 2.2). */
+/* True if the request opens a new page, whose content the opener cannot see (Fetch Metadata,
+ * sections 2.1 and 2.2). */
 static bool is_new_page(const pt_gate_request *request)
 {
     return request->mode != NULL && strcmp(request->mode, "navigate") == 0 &&

@@ -1,6 +1,6 @@
-/* no_tls.c: of a static program only. libmicrohttpd refers to GnuTLS, which serves HTTPS; pitot
- * serves plain HTTP, so that none of these functions is called, but the first, before the first
- * daemon.
+/* no_tls.c: stands for GnuTLS in a static program. libmicrohttpd refers to GnuTLS, which serves
+ * HTTPS; pitot serves plain HTTP. So only gnutls_global_init is called, before the first daemon
+ * starts; the other functions are never called.
  */
 int gnutls_global_init(void);
 int gnutls_global_init(void)

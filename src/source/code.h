@@ -7,8 +7,8 @@
  *            current folder, PERF/jit/(any)/jit-PID.dump; /tmp/perf-PID.map, as seen from here or
  *            by the process
  *
- * A map or dump is accepted when it is a regular file, no link, is owned by root, by this user or
- * by the user of the process, and nobody else may write to it. Rejected ones are reported to diag.
+ * A map or dump is accepted if it is a regular file and no link, if its owner is root, this user or
+ * the user of the process, and if nobody else may write to it. Rejected ones are reported to diag.
  */
 #pragma once
 

@@ -382,7 +382,7 @@ pt_status pt_debuginfod_find(pt_debuginfod *client, pt_debuginfod_kind kind, con
         kind == PT_DEBUGINFOD_SOURCE
             ? pt_strdup(source)
             : pt_strf("%s of %s", kind_name(kind), program != NULL ? program : build_id);
-    /* A HOME of another user is not used as a cache; then no server is used. */
+    /* A folder of another user (HOME under sudo) is not used as a cache; then no server is used. */
     if (!pt_make_folder(folder, 0700))
         return pt_error_set(reterr, PT_ERR_NOTFOUND, "you own no folder for the cache");
     const pt_status status = fetch_from_all(client, request, description, path, reterr);

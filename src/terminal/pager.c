@@ -128,7 +128,8 @@ static int start_pager(pt_pager *pager)
     return fd;
 }
 
-/* While the pager has the terminal, Ctrl-C is the pager's, and messages wait. */
+/* Gives the terminal to the pager. Until the pager ends, Ctrl-C is the pager's, and messages wait.
+ */
 static void give_terminal(pt_pager *pager)
 {
     const struct sigaction ignore = {.sa_handler = SIG_IGN};

@@ -5,7 +5,7 @@
 
 #include "base/progress.h"
 
-/* The silence before the line, in milliseconds; 1000 without it. */
+/* The variable that has the silence before the line, in milliseconds; 1000 if it is not set. */
 #define PT_PROGRESS_VARIABLE "PITOT_PROGRESS_MS"
 
 /* NULL if standard error is no terminal, or a terminal that cannot erase a line: functions that

@@ -51,7 +51,7 @@ static char *write_temporary(const pt_buf *report, const char *extension, pt_err
     return NULL;
 }
 
-/* Files that were passed to programs, which may still have them open. */
+/* Files that were passed to programs, which may still have them open. They are removed at exit. */
 static char **leftover;
 static size_t leftover_count;
 
