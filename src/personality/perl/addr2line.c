@@ -73,7 +73,7 @@ static char *demangled_name(const char *name)
     return text != NULL ? text : pt_strdup(name);
 }
 
-/* Answers from the symbol table alone. */
+/* Answers question `index` from the symbol table alone. */
 static void answer_by_symbol(const question *q, size_t index)
 {
     pt_object_nearest symbol = {.file = NULL};
@@ -90,7 +90,7 @@ static bool was_asked(const pt_perl_addr2line *tool, uint64_t key)
     return PT_INDEX_FIND(&tool->asked, key, id, tool->asked_keys.items[id] == key) != PT_NONE;
 }
 
-/* Adds a key to those that were asked for; false when it is there already. */
+/* Adds a key to tool->asked; returns false if it is there already. */
 static bool add_asked(pt_perl_addr2line *tool, uint64_t key)
 {
     if (was_asked(tool, key)) return false;
@@ -104,7 +104,8 @@ static uint64_t outer_key(uint64_t symbol_addr)
     return pt_hash_mix(symbol_addr, 7);
 }
 
-/* The key of an inlined copy: made of the functions around it and the places of the calls. */
+/* The key of an inlined copy of frames[0]: made of the functions around it and the places of the
+ * calls. */
 static uint64_t inlined_key(uint64_t symbol_addr, const pt_object_frame *frames, size_t count)
 {
     uint64_t key = pt_hash_mix(symbol_addr, pt_hash_bytes(frames[0].name, strlen(frames[0].name)));
@@ -114,7 +115,8 @@ static uint64_t inlined_key(uint64_t symbol_addr, const pt_object_frame *frames,
     return key;
 }
 
-/* The name of frame i of count, by the rule for functions without linkage names. */
+/* The name of frame i of `count` at an address, by the rule for functions without linkage names at
+ * the head of this file. */
 static const char *frame_name(const question *q, uint64_t addr, const pt_object_frame *frames,
                               size_t count, size_t i)
 {
@@ -159,7 +161,7 @@ static void answer_by_frames(void *context, size_t index, const pt_object_frame 
 void pt_perl_addr2line_ask(pt_perl_addr2line *tool, const uint64_t *addrs, size_t count,
                            bool inlines, pt_perl_lines_sink *sink, void *context)
 {
-    pt_index_done(&tool->asked); /* each call stands for a run of addr2line */
+    pt_index_done(&tool->asked); /* each call of this function stands for a run of addr2line */
     tool->asked_keys.count = 0;
     PT_FREE bool *answered = pt_alloc(count + 1, sizeof *answered);
     const question q = {.tool = tool,

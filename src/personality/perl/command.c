@@ -226,7 +226,7 @@ static int print_text(pt_perl_session *s, double total)
     return PT_EXIT_OK;
 }
 
-/* Modes that draw: the picture's type, and the program that shows the picture. */
+/* For each mode that draws: the picture's type, and the program that shows the picture. */
 static const struct {
     const char *type, *viewer;
 } pictures[] = {
@@ -301,7 +301,8 @@ static int analyse_files(pt_perl_session *s, const char *const *files, size_t co
     return write_report(s, total);
 }
 
-/* names: files and addresses of servers. */
+/* Fetches the profiles of servers, reads all profiles, and writes the report. names: files, and
+ * addresses of servers. */
 static int fetch_and_analyse(pt_perl_session *s, const char *const *names, size_t count)
 {
     bool remote = false;
@@ -320,7 +321,8 @@ static int fetch_and_analyse(pt_perl_session *s, const char *const *names, size_
 
 /* ---- The command line ---- */
 
-/* args: a program and profiles, or profiles that bring their symbols, or servers. */
+/* Runs a report. args: a program and profiles; or profiles that contain their symbols; or servers.
+ */
 static int run_operands(pt_perl_session *s, const pt_options *options, const char *const *args,
                         size_t count)
 {

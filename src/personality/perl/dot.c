@@ -8,7 +8,7 @@
 #include "personality/perl/perl.h"
 #include "render/graph_report.h"
 
-/* ---- Which nodes ---- */
+/* ---- The choice of nodes ---- */
 
 typedef struct {
     const pt_perl_session *session;
@@ -50,7 +50,7 @@ static void put_quoted(pt_out *out, const char *text)
     pt_out_put(out, quoted.data, quoted.size);
 }
 
-/* Spaces and "::" break lines. */
+/* Puts a name with line breaks at spaces and "::". */
 static void put_label(pt_out *out, const char *name)
 {
     for (const char *p = name; *p != '\0';) {

@@ -1,4 +1,4 @@
-/* export.c: the Perl pprof's output for other programs: folded stacks, files that bring their
+/* export.c: the Perl pprof's output for other programs: folded stacks, profiles that contain their
  * symbols, callgrind. */
 #include <math.h>
 #include <stdlib.h>
@@ -145,8 +145,9 @@ static uint32_t *place_words(pt_perl_session *s)
     return words;
 }
 
-/* The original counts addresses where it means places, and so misses one call for each inlined
- * frame. Kept, since the figures must agree. */
+/* Adds the calls of all stacks. The loop over places ends at the number of addresses, as in the
+ * original: so one call is missed for each inlined frame. The mistake is kept, since figures must
+ * agree. */
 static void gather_calls(calls *c, const pt_perl_profile *profile)
 {
     pt_perl_session *s = c->session;
@@ -177,14 +178,14 @@ static void gather_calls(calls *c, const pt_perl_profile *profile)
     free(path);
 }
 
-/* "file:line:function" taken apart. */
+/* The parts of a text "file:line:function". */
 typedef struct {
     const char *file, *line, *function;
     size_t file_length, line_length, function_length;
 } place;
 
-/* The first place in text that reads "FILE:LINE:FUNCTION", FUNCTION up to a space, or to the end
- * for a callee. */
+/* Finds the first part of text that has the form "FILE:LINE:FUNCTION". FUNCTION reaches to the next
+ * space; with to_end (a callee) to the end of the text. */
 static bool split_place(const char *text, bool to_end, place *ret)
 {
     for (const char *start = text; *start != '\0';) {
@@ -203,7 +204,7 @@ static bool split_place(const char *text, bool to_end, place *ret)
                            .function_length = length};
             return true;
         }
-        if (to_end) return false; /* a callee begins where it is looked for */
+        if (to_end) return false; /* a callee must begin at the beginning of the text */
         start = colon + 1;
     }
     return false;

@@ -31,8 +31,9 @@ static bool take_figures(pt_span *text, double figures[4])
 
 /* ---- Stacks ---- */
 
-/* Adds "0x1 0x2 ..." to the profile. Return addresses are moved into their calls, unless the file
- * brings its symbols. *ret_text: the addresses as --stacks shows them; the caller frees. */
+/* Adds the stack "0x1 0x2 ..." to the profile. Return addresses are moved into their calls, unless
+ * the file contains its symbols. *ret_text: the addresses as --stacks shows them; the caller
+ * frees. */
 static void add_stack(pt_perl_session *s, pt_perl_profile *profile, const char *text, double value,
                       char **ret_text)
 {
@@ -72,7 +73,7 @@ typedef struct {
     double rate;
 } sampling;
 
-/* After "]" of the first line: "@ heap_v2/524288". */
+/* Reads the kind of sampling from the text after "]" of the first line: "@ heap_v2/524288". */
 static sampling find_sampling(const char *p, const double counts[4])
 {
     sampling found = {0};
@@ -86,7 +87,7 @@ static sampling find_sampling(const char *p, const double counts[4])
         slash = at[length] == '/' ? at + length + 1 : NULL;
     }
     if (type == NULL || type[0] == '\0') {
-        /* An old server, which samples, reports the same figures for both pairs. */
+        /* Both pairs of figures are equal in profiles of old servers, which sample. */
         found.algorithm = counts[0] == counts[2] && counts[1] == counts[3] ? 1 : 0;
         return found;
     }

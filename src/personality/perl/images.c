@@ -12,7 +12,7 @@
 struct pt_perl_image {
     dev_t device;
     ino_t inode;
-    char *path; /* the first name of the file that was met */
+    char *path; /* the name of the file at its first use */
     bool was_measured, has_text, was_opened, has_procedures, has_matching;
     pt_perl_text_section text;
     pt_perl_addr2line *tool;

@@ -1,6 +1,6 @@
-/* libs.c: the text list of mapped objects by the Perl pprof's rules. A library is a line whose path
- * ends like a library's name, the program is a line with its path; the last entry is the program
- * again, for all other addresses. process/maps.h parses the lines. */
+/* libs.c: the text list of mapped objects by the Perl pprof's rules. A line is a library's if its
+ * path ends like a library's name, and the program's if it has the program's path. The last entry
+ * is the program again, for all other addresses. process/maps.h parses the lines. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,7 +109,7 @@ static bool scan_map_line(const char *line, map_line *ret)
     return ret->path_length > 0;
 }
 
-/* Whether the line is of a library; a brief line is if ".so" is in its path. */
+/* Is the line a library's? A brief line is if its path contains ".so". */
 static bool is_library(const pt_regex *library, const map_line *line)
 {
     bool match = false;

@@ -70,7 +70,7 @@ static void cost_between(const costs *c, uint64_t from, uint64_t to, double *ret
     }
 }
 
-/* ---- Which procedures ---- */
+/* ---- The choice of procedures ---- */
 
 typedef struct {
     const pt_perl_session *session;
@@ -203,7 +203,8 @@ static int64_t indentation_of(const source *s, int64_t line)
     return -1;
 }
 
-/* A procedure ends before the first line behind `last` that is indented less than its first. */
+/* The last line to show. The procedure ends before the first line behind `last` that is indented
+ * less than the procedure's first line. */
 static int64_t extend_last(const source *s, int64_t first, int64_t last)
 {
     int64_t wanted = -1;
@@ -364,7 +365,7 @@ static void put_file_name(pt_out *out, const char *file)
         pt_outf(out, "-------------------- %s\n", file);
 }
 
-/* Lines [first, end) of the listing come from one line of source. */
+/* Prints lines [first, end) of the listing, which come from one line of source. */
 static void put_run(const costs *c, const pt_objdump_listing *listing, size_t first, size_t end,
                     const double *flat, const double *cum, source *text, bool has_text)
 {

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "personality/perl/perl.h"
 
-/* Removes balanced brackets with their content. and_const: a "const" behind them goes, too. The
+/* Removes balanced brackets with their content. and_const: removes a "const" behind them, too. The
  * Perl program removes innermost pairs again and again; a stack of the open brackets gives the same
  * result in one pass. */
 static void drop_brackets(char *text, char open, char close, bool and_const)

@@ -23,7 +23,7 @@ typedef PT_VECTOR(pt_class_symbol) symbol_list;
 
 PT_ORDER(by_address, pt_class_symbol, PT_UP(addr) ?: PT_TEXT_UP(name) ?: PT_UP(index));
 
-/* False when the image has no such table. */
+/* Lists the symbols of a symbol table; returns false if the image has no such table. */
 static bool list_symbols(const pt_elf *elf, uint32_t section_type, symbol_list *list)
 {
     pt_class_table table;
@@ -50,7 +50,8 @@ static void put_version(pt_buf *text, const pt_elf_versions *versions,
         pt_putf(text, "%s%s", is_hidden ? "@" : "@@", name);
 }
 
-/* versions: NULL for a table that has none. The caller frees. */
+/* The symbol's name as a report shows it. versions: NULL for a table without versions. tagged: add
+ * "<address>". The caller frees. */
 static char *shown_name(const pt_perl_session *s, const pt_elf_versions *versions,
                         const pt_class_symbol *symbol, bool tagged)
 {

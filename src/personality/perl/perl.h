@@ -61,12 +61,12 @@ typedef struct pt_perl_settings {
 
 /* ---- The profile ---- */
 
-/* Values of some stacks, in the order in which they were first added. */
+/* The values of stacks, in the order in which stacks were first added. */
 typedef struct pt_perl_profile {
     uint32_t *stack;
     double *value;
     size_t count, stack_cap, value_cap;
-    uint32_t *row; /* by stack; PT_NONE = not in it */
+    uint32_t *row; /* by stack: its index in the columns; PT_NONE = it has none */
     size_t row_count, row_cap;
 } pt_perl_profile;
 
@@ -105,13 +105,13 @@ typedef struct pt_perl_session {
 
     pt_perl_kind kind;
     unsigned address_digits; /* hexadecimal: 8 or 16 */
-    bool symbolized;         /* the files bring their symbols: no program */
-    char *program;           /* as given, or as a symbolized file says */
+    bool symbolized;         /* the files contain their symbols: no program is needed */
+    char *program;           /* from the command line, or the name in a symbolized file */
     char *server; /* the URL of the first profile when a server stands for the program; else NULL */
     PT_VECTOR(uint64_t) addresses; /* each once, by its number */
     pt_index address_index;
-    pt_builder *tables;      /* texts ("words") and stacks of numbers of addresses, each once */
-    pt_perl_profile profile; /* all files, less the base */
+    pt_builder *tables;      /* texts, whose numbers are called words; stacks of address numbers */
+    pt_perl_profile profile; /* the sum of all files, minus the base */
     pt_perl_lib *libs;       /* of the first file; the program is the last */
     size_t lib_count, lib_cap;
     pt_perl_images images;
@@ -124,8 +124,8 @@ typedef struct pt_perl_session {
             uint32_t first, count;
         } * items;
         size_t count, cap;
-    } name_ranges;     /* by address: its names; an empty range: nothing is known, not even "??" */
-    uint32_t *brought; /* by address: word of names that a symbolized file brings, or PT_NONE */
+    } name_ranges;     /* by address: its names; an empty range: no names, not even "??" */
+    uint32_t *brought; /* by address: word of the names in a symbolized file, or PT_NONE */
     size_t brought_count, brought_cap;
     bool from_model;
 
@@ -136,7 +136,8 @@ typedef struct pt_perl_session {
 /* Frees the tables, and all else that the session owns. */
 void pt_perl_session_done(pt_perl_session *session);
 
-/* The number of a text; the same for equal texts. The text must not be one of the tables' own. */
+/* The word (number) of a text; equal texts have the same word. `text` must not point into the
+ * tables. */
 static inline uint32_t pt_perl_word(pt_perl_session *s, const char *text, size_t length)
 {
     PT_FREE char *line = NULL;
@@ -148,7 +149,7 @@ static inline uint32_t pt_perl_wordz(pt_perl_session *s, const char *text)
 {
     return pt_perl_word(s, text, strlen(text));
 }
-/* Valid until the next text gets its number. */
+/* The text of a word. Valid until the next text gets its number. */
 static inline const char *pt_perl_text_of(const pt_perl_session *s, uint32_t word)
 {
     return pt_builder_get_text(s->tables, (pt_string_id){word});
@@ -166,15 +167,16 @@ static inline uint32_t pt_perl_stack(pt_perl_session *s, const uint32_t *frames,
 {
     return pt_builder_stack(s->tables, frames, depth, PT_STACK_END_UNKNOWN).v;
 }
-/* Valid until the next stack gets its number. */
+/* The numbers of a stack's addresses, leaf first. Valid until the next stack gets its number. */
 static inline const uint32_t *pt_perl_frames(const pt_perl_session *s, uint32_t stack,
                                              size_t *ret_depth)
 {
     return pt_builder_stack_frames(s->tables, (pt_stack_id){stack}, ret_depth);
 }
 
-/* The value of a stack: adds to it, or returns it (0: no such stack), or the sum over all stacks.
- * stack: a number of pt_perl_stack. */
+/* pt_perl_profile_add adds to the value of a stack (a number from pt_perl_stack);
+ * pt_perl_profile_get returns it (0: the profile does not have the stack);
+ * pt_perl_profile_total returns the sum over all stacks. */
 void pt_perl_profile_add(pt_perl_profile *profile, uint32_t stack, double value);
 double pt_perl_profile_get(const pt_perl_profile *profile, uint32_t stack);
 double pt_perl_profile_total(const pt_perl_profile *profile);
@@ -193,19 +195,20 @@ bool pt_perl_read_heap(pt_perl_session *session, const char *header, pt_reader *
                        pt_perl_profile *profile);
 bool pt_perl_read_contention(pt_perl_session *session, pt_reader *text, bool first,
                              pt_perl_profile *profile);
-/* Whether the file begins like a profile that brings its symbols. */
+/* Does the file begin like a profile that contains its symbols? */
 bool pt_perl_is_symbolized(const char *path);
 
 /* ---- Servers (remote.c) ---- */
 
-/* Whether an operand names a server: no file has that name, and it has the form of an address. */
+/* Does an operand name a server? It does if no file has that name, and it has the form of an
+ * address. */
 bool pt_perl_is_remote(const char *name);
 /* For a command line without a program: asks the server of the first profile. The name of its
  * program becomes session->program, the profile's URL session->server. False when the server has no
  * symbols; the reason is printed. */
 bool pt_perl_ask_program(pt_perl_session *session, const char *const *names, size_t count);
-/* Expands host@N, fetches the names that are no files, and gives the files of all names. The caller
- * frees each name and the list, also after a failure. */
+/* Expands host@N, fetches the profiles whose names are no files, and returns the files of all
+ * names. The caller frees each name and the list, also after a failure. */
 bool pt_perl_fetch(pt_perl_session *session, const char *const *names, size_t count,
                    char ***ret_files, size_t *ret_count);
 /* Asks session->server for the names of all addresses. */
@@ -213,7 +216,7 @@ bool pt_perl_ask_names(pt_perl_session *session);
 
 /* ---- Objects and names (libs.c, images.c, nm.c, symbols.c) ---- */
 
-/* The list of mapped objects of the first file, text[0, size), becomes session->libs. */
+/* Fills session->libs from the first file's list of mapped objects, text[0, size). */
 void pt_perl_libs_parse(pt_perl_session *session, const char *text, size_t size);
 /* The debugging copy of a library, "/usr/lib/debug" before its path; NULL if there is none. The
  * caller frees. */
@@ -227,15 +230,15 @@ bool pt_perl_find_text(const char *path, pt_perl_text_section *ret_text);
 /* The list that `nm -n --demangle` prints of an image, as procedures with an end. */
 typedef struct pt_perl_procedure {
     uint64_t start, end; /* the end is where the next symbol begins */
-    char *name;          /* demangled; "<start>" follows, but for the names that nm.c leaves bare */
+    char *name;          /* demangled, followed by "<start>" unless nm.c leaves the name bare */
 } pt_perl_procedure;
 typedef struct pt_perl_nm {
     pt_perl_procedure *items; /* ascending */
     size_t count, cap;
     bool has_separator; /* a symbol is called _fini; inlined frames are shown only then */
 } pt_perl_nm;
-/* Lists the procedures of the image at path whose names match the pattern (NULL = all). A file that
- * is no image has none. */
+/* Lists the procedures of the image at path whose names match the pattern (NULL = all). The list is
+ * empty if the file is no image. */
 void pt_perl_nm_init(pt_perl_nm *nm, const pt_perl_session *session, const char *path,
                      const pt_regex *pattern);
 void pt_perl_nm_done(pt_perl_nm *nm);
@@ -245,18 +248,19 @@ void pt_perl_nm_done(pt_perl_nm *nm);
  * read the image at their first call and keep the answer. */
 pt_perl_image *pt_perl_image_find(pt_perl_images *images, const char *path);
 bool pt_perl_image_text(pt_perl_image *image, pt_perl_text_section *ret_text);
-/* NULL: no image. */
+/* NULL: the file is no image. */
 struct pt_perl_addr2line *pt_perl_image_tool(pt_perl_session *session, pt_perl_image *image);
 const pt_perl_nm *pt_perl_image_procedures(const pt_perl_session *session, pt_perl_image *image);
-/* One pattern for all calls until pt_perl_images_forget_matching. */
+/* The procedures that match the pattern, which must be the same in all calls until
+ * pt_perl_images_forget_matching. */
 const pt_perl_nm *pt_perl_image_matching(const pt_perl_session *session, pt_perl_image *image,
                                          const pt_regex *pattern);
 void pt_perl_images_forget_matching(pt_perl_images *images);
 void pt_perl_images_done(pt_perl_images *images);
 
-/* Names addrs[0, count), which ascend and lie in the image at path. offset: address in the process
- * less address in the image. sink is called once for each address that has names, with the names
- * outermost first. */
+/* Finds the names of addrs[0, count), which ascend and lie in the image at path. offset: address in
+ * the process minus address in the image. Calls sink once for each address that has names, with the
+ * names outermost first. */
 typedef void pt_perl_names_sink(void *context, size_t index, const pt_perl_name *names,
                                 size_t count);
 void pt_perl_map_to_symbols(pt_perl_session *session, const char *path, uint64_t offset,
@@ -270,10 +274,10 @@ int pt_perl_symbols_print(pt_perl_session *session);
 /* A function's name without parameters, template arguments, and leading type. The caller frees. */
 char *pt_perl_short_name(const char *name, bool keeps_templates);
 
-/* The names of an address, outermost first. */
+/* Sets the names of an address, outermost first. */
 void pt_perl_give_names(pt_perl_session *session, uint32_t address, const pt_perl_name *names,
                         size_t count);
-/* Valid until other names are given. None for an address that was never given any. */
+/* The names of an address; NULL if it has none. Valid until the next pt_perl_give_names. */
 static inline const pt_perl_name *pt_perl_names_of(const pt_perl_session *s, uint32_t address,
                                                    size_t *ret_count)
 {
@@ -291,7 +295,7 @@ void pt_perl_remove_uninteresting(pt_perl_session *session, pt_perl_profile *pro
 bool pt_perl_filter(pt_perl_session *session, pt_perl_profile *profile, const char *pattern,
                     bool keep);
 
-/* A profile by nodes: words of their texts. */
+/* Values by node. A node is a word (pt_perl_word). */
 typedef struct pt_perl_reduced {
     uint32_t *node; /* words, in order of first appearance */
     double *flat, *cum;
@@ -304,7 +308,7 @@ void pt_perl_reduce(pt_perl_session *session, const pt_perl_profile *profile,
                     pt_perl_reduced *ret_reduced);
 void pt_perl_reduced_done(pt_perl_reduced *reduced);
 
-/* Calls fn for each stack with its nodes, callee first, repeated ones too. */
+/* Calls fn for each stack with its nodes, callee first. A node may occur several times. */
 typedef void pt_perl_nodes_fn(void *context, const uint32_t *nodes, size_t count, double value);
 void pt_perl_each_stack(pt_perl_session *session, const pt_perl_profile *profile,
                         pt_perl_nodes_fn *fn, void *context);
@@ -328,7 +332,7 @@ void pt_perl_print_stacks(pt_perl_session *session, const pt_perl_profile *profi
 void pt_perl_print_collapsed(pt_perl_session *session, const pt_perl_profile *profile);
 void pt_perl_print_raw(pt_perl_session *session, const pt_perl_profile *profile);
 void pt_perl_print_callgrind(pt_perl_session *session, const pt_perl_profile *profile);
-/* False when there is nothing to draw, which is printed. */
+/* Returns false, after a message, if there is nothing to draw. */
 bool pt_perl_print_dot(pt_perl_session *session, pt_out *out, const pt_perl_profile *profile,
                        const pt_perl_reduced *reduced, double overall_total);
 /* False: the pattern is no regular expression. */
@@ -343,5 +347,5 @@ int pt_perl_main(const char *const *args, size_t count);
 /* The interactive mode, until the input ends. */
 int pt_perl_interact(pt_perl_session *session, double total);
 
-/* Prints to standard error, as the original: without the program's name. */
+/* Prints to standard error, like the original without the program's name. */
 void pt_perl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

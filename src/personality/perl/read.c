@@ -25,7 +25,7 @@ static bool say_failure(const pt_error *error)
 
 /* ---- Header lines ---- */
 
-/* "--- NAME", with any number of spaces between. */
+/* Is the line "--- NAME", with any number of spaces between? */
 static bool is_marker(const char *line, size_t length, const char *name)
 {
     if (!pt_begins_n(line, length, "---")) return false;
@@ -35,7 +35,8 @@ static bool is_marker(const char *line, size_t length, const char *name)
     return pt_begins_n(line + at, length - at, name);
 }
 
-/* The first line that is no command (%warn is one). NULL when binary data follow. */
+/* Reads the first line that is no command (a line that begins with %, such as %warn). NULL if
+ * binary data follow. */
 static const char *header_line(pt_reader *r, size_t *ret_length, bool quiet)
 {
     *ret_length = 0;
@@ -72,7 +73,7 @@ static bool is_lower_hex(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
-/* "0x4011ab main--helper" */
+/* Reads a line "0x4011ab main--helper": the names of an address. */
 static bool read_symbol(pt_perl_session *s, const char *line, size_t length)
 {
     if (!pt_begins_n(line, length, "0x")) return false;
@@ -111,8 +112,8 @@ static void read_symbols(pt_perl_session *s, pt_reader *r)
 
 /* ---- Binary CPU profiles ---- */
 
-/* Sets the width and byte order of the words. The first word is 0 and the second a small number, so
- * that its zero bytes tell both. */
+/* Finds the width and byte order of the file's words. The first word is 0 and the second a small
+ * number, so the places of zero bytes show both. */
 static bool find_words(pt_perl_session *s, pt_reader *r)
 {
     static const uint8_t zeros[8];
@@ -359,7 +360,7 @@ bool pt_perl_read(pt_perl_session *session, const char *path, bool first, pt_per
     pt_error error = PT_ERROR_INIT;
     if (pt_file_read(path, 0, UINT64_MAX, &blob, &error) != PT_OK) return say_failure(&error);
     if (pt_compression_of(blob.data, blob.size) != PT_PLAIN) {
-        pt_blob_done(&blob); /* which read_model reads itself */
+        pt_blob_done(&blob); /* read_model reads the file itself */
         return read_model(session, path, first, profile);
     }
     pt_reader r;

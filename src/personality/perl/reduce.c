@@ -106,8 +106,8 @@ static void replace_profile(pt_perl_profile *profile, pt_perl_profile *by)
 
 typedef PT_VECTOR(uint32_t) frame_list;
 
-/* The depth of a stack of which `dropped` frames behind the leaf are gone. *ret_frames: as the
- * profile has them. */
+/* The depth of a stack without `dropped` frames behind its leaf. *ret_frames: all frames of the
+ * stack. */
 static size_t remaining_depth(const pt_perl_session *s, uint32_t stack, uint32_t dropped,
                               const uint32_t **ret_frames)
 {
@@ -116,8 +116,8 @@ static size_t remaining_depth(const pt_perl_session *s, uint32_t stack, uint32_t
     return depth - dropped;
 }
 
-/* The address that is second on every stack, or PT_NONE. dropped: by stack of the profile, the
- * frames behind its leaf that are gone. */
+/* The address that is the second one on every stack, or PT_NONE. dropped: for each stack of the
+ * profile, the number of removed frames behind its leaf. */
 static uint32_t common_second(const pt_perl_session *s, const pt_perl_profile *profile,
                               const uint32_t *dropped)
 {
@@ -137,7 +137,7 @@ static void drop_second(const pt_perl_session *s, const pt_perl_profile *profile
     for (size_t i = 0; i < profile->count; i++) {
         const uint32_t *frames;
         const size_t depth = remaining_depth(s, profile->stack[i], dropped[i], &frames);
-        /* The unwinder may repeat the leaf, which was then moved back by a byte. */
+        /* The third frame may be the leaf again, moved back by a byte as a return address. */
         const bool twice =
             depth > 3 && pt_perl_pc(s, frames[2 + dropped[i]]) + 1 == pt_perl_pc(s, frames[0]);
         dropped[i] += twice ? 2 : 1;
@@ -163,8 +163,9 @@ static void build_shorter_stacks(pt_perl_session *s, pt_perl_profile *profile,
     replace_profile(profile, &result);
 }
 
-/* The shorter stacks are built once, when all that goes is known: a stack whose frames are one
- * address loses each of them. */
+/* Removes the address that is second on all stacks, as long as there is one. The shorter stacks are
+ * built once, at the end: if all frames of the stacks are one address, this loop removes each of
+ * them. */
 static void drop_signal_frames(pt_perl_session *s, pt_perl_profile *profile)
 {
     char hex[17];
@@ -223,7 +224,7 @@ typedef struct {
     const pt_perl_session *session;
     const pt_regex *pattern;
     pt_error error;
-    uint8_t *known; /* by word: 0 not asked, 1 no, 2 yes */
+    uint8_t *known; /* by word: 0 not tested yet, 1 does not match, 2 matches */
 } matcher;
 
 static bool text_matches(matcher *m, const char *text)
@@ -283,7 +284,7 @@ bool pt_perl_filter(pt_perl_session *session, pt_perl_profile *profile, const ch
 
 /* ---- Short names that stand for several functions ---- */
 
-/* Whether an address in brackets ends the name, as in "f(int)<0000000000401136>". */
+/* Does the name end in an address in brackets, as "f(int)<0000000000401136>" does? */
 static bool ends_in_address(const char *full)
 {
     const size_t length = strlen(full);
@@ -311,7 +312,7 @@ static char *last_bracket(const char *full)
     return pt_strndup(text, (size_t)(full + length - 1 - text));
 }
 
-/* By word: the name to show for a full name, PT_NONE = the short one. */
+/* For each word of a full name: the word of the name to show; PT_NONE = the short name. */
 static uint32_t *ambiguous_names(pt_perl_session *s)
 {
     const size_t words = pt_builder_string_count(s->tables), count = s->addresses.count;
@@ -377,16 +378,17 @@ static bool is_callback_run(const char *function)
            strstr(function, "Callback") + 8 <= function + length - 5;
 }
 
-/* Nodes of each address, callee first. */
+/* The nodes of each address, callee first: node[first[address]] up to node[first[address + 1]]. */
 typedef struct {
     uint32_t *first; /* [address count + 1] */
     uint32_t *node;
     size_t count, cap;
     const uint32_t *ambiguous; /* ambiguous_names */
-    bool *by_caller;           /* by address: a Callback::Run is among them */
+    bool *by_caller;           /* by address: one of its nodes is a Callback::Run */
 } translation;
 
-/* Appends the nodes of an address. caller: the address called from it, 0 for the leaf. */
+/* Appends the nodes of an address. caller: the address of the frame before it on the stack, which
+ * numbers Callback::Run; 0 for the leaf. */
 static void translate_address(pt_perl_session *s, translation *t, uint32_t address, uint64_t caller,
                               bool *ret_by_caller)
 {
@@ -426,7 +428,7 @@ static void translate_address(pt_perl_session *s, translation *t, uint32_t addre
     }
 }
 
-/* The original shows no addresses from 2^63 on. */
+/* Is the address left out? The original shows no addresses from 2^63 on. */
 static bool is_skipped(const pt_perl_session *s, uint64_t address)
 {
     return s->address_digits > 8 && address > INT64_MAX;
@@ -480,7 +482,7 @@ void pt_perl_each_stack(pt_perl_session *session, const pt_perl_profile *profile
 typedef struct {
     pt_perl_session *session;
     pt_perl_reduced *reduced;
-    uint32_t *mark; /* by node: the stack that had it last, + 1 */
+    uint32_t *mark; /* by node: the last stack with the node, + 1 */
     size_t mark_cap;
     uint32_t stack;
 } reducing;

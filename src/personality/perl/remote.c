@@ -2,8 +2,8 @@
  *
  *   host:80 host@8/pprof/heap  -> addresses -> all fetched at once
  *                              -> $PPROF_TMPDIR/PROGRAM.TIME.HOST[.PAGE], read as local files
- *   a server for a program     -> its name from /pprof/cmdline, names of addresses from
- * /pprof/symbol
+ *   a server for a program     -> the program's name from /pprof/cmdline,
+ *                                 names of addresses from /pprof/symbol
  *
  * Rule: FetchDynamicProfiles, CheckSymbolPage, FetchProgramName and FetchSymbols of pprof 2.0 of
  * gperftools. The original runs curl and takes a page "not found" for a profile; here such a page
@@ -69,8 +69,8 @@ static bool is_cpu_page(const char *page)
            strcmp(page, "/pprof/censusprofile") == 0;
 }
 
-/* "FOLDER/PROGRAM.TIME.HOST"; the page follows unless it is that of a CPU profile. The caller
- * frees. */
+/* "FOLDER/PROGRAM.TIME.HOST", followed by ".PAGE" unless the page is that of a CPU profile. The
+ * caller frees. */
 static char *file_for(const pt_perl_session *s, const char *folder, const char *url, time_t now)
 {
     const char *const slash = strrchr(s->program, '/');
@@ -86,7 +86,7 @@ static char *file_for(const pt_perl_session *s, const char *folder, const char *
 
 /* ---- Profiles ---- */
 
-/* All names, host@N expanded, the last first as in the original. */
+/* Expands host@N in the names. The result has the last name first, as in the original. */
 static size_t expand_names(const char *const *names, size_t count, char ***ret_names)
 {
     size_t n = 0, cap = 0;

@@ -36,7 +36,8 @@ static const char *nm_name(const pt_perl_nm *nm, uint64_t addr, bool *ret_outsid
     return at < nm->count ? nm->items[at].name : NULL;
 }
 
-/* The name of a function: nm's when addr2line has none or nm's begins with it, else addr2line's. */
+/* The name of a function: that of nm if addr2line has none, or if nm's begins with addr2line's
+ * short name; else that of addr2line. */
 static pt_perl_name choose_name(const naming *n, const pt_perl_line *line, const char *nm_full)
 {
     pt_perl_session *s = n->session;
@@ -119,7 +120,7 @@ static void gather_names(void *context, size_t index, const pt_perl_name *names,
 PT_ORDER(by_start, __typeof__(const pt_perl_lib *),
          PT_COMPARE((*b)->start, (*a)->start) ?: PT_COMPARE(*a, *b));
 
-/* Ascending addresses that no library was found for yet, and those that are taken. */
+/* Ascending addresses. An address is free until its library is found; then it is taken. */
 typedef struct {
     pc *items;
     size_t count;
@@ -142,7 +143,8 @@ static size_t first_from(const free_pcs *pcs, uint64_t address)
     return PT_FIRST_FROM(pcs->items, pcs->count, address, address);
 }
 
-/* Takes the free addresses of a library and names them. addrs and taken have room for all. */
+/* Takes the free addresses that lie in a library and finds their names. addrs, taken: memory with
+ * room for all addresses. */
 static void name_lib(gathering *g, const pt_perl_lib *lib, free_pcs *pcs, uint64_t *addrs,
                      pc *taken)
 {
@@ -180,8 +182,8 @@ static void name_by_libs(pt_perl_session *s)
         name_lib(&g, order[i], &pcs, addrs, taken);
 }
 
-/* Names that a symbolized file brings: "main--helper", outermost first. The address itself is the
- * name where it brings none. */
+/* Sets the names of addresses that a symbolized file contains: "main--helper", outermost first. An
+ * address without names there gets itself as its name. */
 static void name_by_file(pt_perl_session *s)
 {
     const uint32_t unknown = pt_perl_wordz(s, "?");

@@ -39,7 +39,7 @@ static uint32_t profile_row(const pt_perl_profile *profile, uint32_t stack)
 
 void pt_perl_profile_add(pt_perl_profile *profile, uint32_t stack, double value)
 {
-    if (stack == PT_NONE) return; /* the tables are full; their status has the error */
+    if (stack == PT_NONE) return; /* the tables are full; the builder's status has the error */
     const uint32_t known = profile_row(profile, stack);
     if (known != PT_NONE) {
         profile->value[known] += value;

@@ -146,8 +146,8 @@ void pt_perl_print_stacks(pt_perl_session *session, const pt_perl_profile *profi
 PT_ORDER(by_bytes, __typeof__(const pt_perl_leak *),
          PT_COMPARE((*b)->bytes, (*a)->bytes) ?: PT_COMPARE(*a, *b));
 
-/* Prints the names of an address that is written as in the file. It has names only with all its
- * digits, leading zeros among them. */
+/* Prints the names of an address as the file spells it. An address that is not spelled with all
+ * digits, leading zeros included, has no names, as in the original. */
 static void print_leak_frame(pt_perl_session *s, const char *address, size_t length)
 {
     if (length > 2 && address[0] == '0' && address[1] == 'x') {

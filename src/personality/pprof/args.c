@@ -116,7 +116,7 @@ static pt_status invalid_value(const pt_option *row, const char *value, pt_error
                         row->type == PT_OPT_FLAG ? "boolean " : "", value, row->name);
 }
 
-/* What Go's strconv.ParseBool takes; NULL if it takes it not. */
+/* "true" or "false" for a text that Go's strconv.ParseBool accepts; NULL for another text. */
 static const char *bool_word(const char *value)
 {
     static const char *const words[] = {"1", "t", "T", "true",  "TRUE",  "True",
@@ -171,7 +171,7 @@ static pt_status parse_args(flags *f, const char *const *args, size_t count, siz
     return PT_OK;
 }
 
-/* ---- What was asked for ---- */
+/* ---- The request ---- */
 
 static void put_usage(const flags *f, int fd)
 {

@@ -82,13 +82,14 @@ static bool is_legacy(const pt_profile *p)
     return format[0] != '\0' && strcmp(format, "pprof") != 0;
 }
 
-/* The address of the call instead of the return address. */
+/* The address of a location; for a return address that of the call. */
 static uint64_t call_address(const pt_locations *l, uint32_t row)
 {
     return l->address[row] - ((l->flags[row] & PT_LOCATION_RETURN_ADDR) && l->address[row] > 0);
 }
 
-/* For each location: the first location without names at the same call address, or itself. */
+/* Fills ret_first: for each location, the first location without names at the same call address, or
+ * itself. Returns false if all are themselves. */
 static bool find_equals(const pt_profile *p, uint32_t *ret_first)
 {
     PT_AUTO(pt_index) index;
@@ -192,7 +193,7 @@ static uint32_t rename_frames(const void *context, uint32_t stack, uint32_t *ret
     return depth;
 }
 
-/* What pprof takes out of every CPU profile of gperftools: the profiler's own frames. */
+/* The frames of the profiler itself, which pprof removes from each CPU profile of gperftools. */
 #define CPU_DROP_FRAMES                                                                            \
     "ProfileData::Add|ProfileData::prof_handler|CpuProfiler::prof_handler|"                        \
     "__pthread_sighandler|__restore"
@@ -212,7 +213,7 @@ static const pt_profile *name_handler(const pt_profile *p)
     return named;
 }
 
-/* Takes over the reference. */
+/* Makes the changes that as_pprof.h lists under "legacy". Takes over the reference. */
 static const pt_profile *repair_legacy(const pt_profile *p)
 {
     PT_FREE uint32_t *first = pt_alloc(p->location->t.count, sizeof *first);

@@ -6,7 +6,7 @@
 #include "cmd/cmd.h"
 #include "terminal/message.h"
 
-/* Is args[at] an option of that name, after one dash or two? */
+/* Is the argument an option of that name, after one dash or two? */
 static bool is_option(const char *arg, const char *name)
 {
     if (arg[0] != '-') return false;
@@ -24,8 +24,8 @@ static int run_perl(const char *const *args, size_t count)
     return PT_PPROF_EXIT;
 }
 
-/* --compat=perl anywhere among the options: the Perl pprof's options, words and bytes. What only
- * that one can do (names for addresses on standard input, leaks with their stacks) is its, too. */
+/* Runs Go's pprof; with --compat=perl anywhere among the arguments, the Perl pprof. Requests that
+ * only the Perl pprof has (--symbols, --stacks) also run the Perl pprof. */
 static int pprof_main(const char *const *args, size_t count)
 {
     PT_FREE const char **rest = pt_alloc(count + 1, sizeof *rest);

@@ -1,4 +1,4 @@
-/* config.c: what pprof calls its configuration, as a table. */
+/* config.c: the tables of pprof's options (its "configuration") and of its commands. */
 #include "personality/pprof/pprof.h"
 
 #define ROW(field_, type_, initial_, help_)                                                        \

@@ -12,9 +12,9 @@
 #include "object/demangle.h"
 #include "source/images.h"
 
-/* A node of the mapping at hand. */
+/* A node of the graph in the mapping that is searched. */
 typedef struct {
-    uint64_t addr; /* as linked */
+    uint64_t addr; /* linked address */
     const pt_graph_node *node;
 } sampled;
 
@@ -86,8 +86,8 @@ static name_at *list_names(const pt_elf *elf, size_t *ret_count)
     return names;
 }
 
-/* *ret_name: the name, or its demangled form, that matches, which the caller frees; NULL: none
- * does. */
+/* Compares a name and its demangled forms with the pattern. *ret_name: the first that matches,
+ * which the caller frees; NULL: none does. */
 static pt_status match_name(const search *s, const char *name, char **ret_name, pt_error *reterr)
 {
     static const pt_demangle_mode modes[] = {PT_DEMANGLE_FULL, PT_DEMANGLE_TEMPLATES,
@@ -253,8 +253,8 @@ static pt_status search_mappings(search *s, pt_error *reterr)
 
 /* ---- Instructions ---- */
 
-/* Adds the samples from a row's address up to the next row's, which also name its place where
- * objdump does not; *at moves past them. */
+/* Adds the samples from a row's address up to the next row's address, and moves *at past them. If
+ * objdump has no place for the row, takes that of a sample. */
 static void take_samples(pt_code_row *row, pt_code_frame *frame, const found_symbol *f, size_t *at,
                          uint64_t next)
 {
@@ -309,8 +309,8 @@ static int compare_symbols(const void *left, const void *right, void *context)
     return PT_TEXT_UP(name) ?: PT_UP(start) ?: PT_COMPARE(i, k);
 }
 
-/* Moves the routines of the symbols to the listing, in order. With disassembles their rows, too, up
- * to the first failure. */
+/* Moves the routines of the symbols to the listing, in order. disassembles: also makes their rows,
+ * up to the first failure. */
 static pt_status take_symbols(search *s, bool disassembles, pt_error *reterr)
 {
     const size_t count = s->symbols.count;

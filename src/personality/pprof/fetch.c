@@ -1,5 +1,6 @@
-/* fetch.c: sources become one profile with names, in pprof's order: read, tell the main
- * binary, merge, subtract bases, symbolize, drop what the profile calls uninteresting, comment. */
+/* fetch.c: makes one profile with names of all sources. The steps are in pprof's order: read the
+ * sources, set the main binary, merge, subtract bases, symbolize, drop the frames that the profile
+ * marks as uninteresting, add a comment. */
 #include "base/text.h"
 #include "cmd/lookup.h"
 #include "personality/pprof/pprof.h"
@@ -20,7 +21,7 @@
 typedef struct {
     const pt_pprof_source *source;
     pt_fetch_options fetch;
-    pt_lookup lookup; /* finds images: in the folders that pprof knows, */
+    pt_lookup lookup; /* finds images, first in `folders` */
     pt_option_list folders;
     char *folders_text; /* the memory of their names */
     pt_pool *pool;
@@ -34,7 +35,8 @@ typedef struct {
 
 /* ---- The main binary ---- */
 
-/* Gives mapping 0 of each profile the program's name and the build id from the command line. */
+/* Changes a profile that was read by as_pprof.h, and gives its mapping 0 the program's name and the
+ * build id from the command line. Takes over the reference. */
 static const pt_profile *tell_binary(void *context, const pt_profile *profile)
 {
     const pt_pprof_source *source = context;
@@ -80,7 +82,7 @@ static void note_servers(fetching *f, pt_loaded *loaded)
         pt_realloc(f->remote, f->remote_count + loaded->remote_mapping_count, sizeof *f->remote);
     for (size_t i = 0; i < loaded->remote_mapping_count; i++)
         f->remote[f->remote_count++] = loaded->remote_mappings[i];
-    loaded->remote_mapping_count = 0; /* taken over */
+    loaded->remote_mapping_count = 0; /* f->remote owns them now */
     f->fetched |= loaded->remote_count > 0;
     f->damaged |= loaded->damaged_count > 0;
 }

@@ -9,7 +9,7 @@
 #include "cmd/web.h"
 #include "terminal/message.h"
 
-/* Refuses options that shape pprof's text and dot, and nothing on the page. */
+/* Refuses options that have an effect on pprof's text and dot only, and none on the page. */
 static pt_status check_options(const pt_pprof_config *c, pt_error *reterr)
 {
     const struct {
@@ -33,7 +33,7 @@ static pt_status check_options(const pt_pprof_config *c, pt_error *reterr)
     return PT_OK;
 }
 
-/* The query in pitot's form, since pitot's page reads patterns as pitot's reports do. */
+/* The query without the pprof flag, since pitot's page reads patterns as pitot's reports do. */
 static pt_query query_of(const pt_pprof_config *c)
 {
     pt_query query = pt_pprof_query(c);

@@ -24,7 +24,8 @@ PT_ORDER(compare_nodes, __typeof__(const pt_graph_node *),
          ?: PT_COMPARE((*a)->info->line, (*b)->info->line)
          ?: PT_COMPARE((*a)->info->start_line, (*b)->info->start_line));
 
-/* The number of nodes from the first one on with its name, or, with by_file, its file. */
+/* The number of nodes, from the first on, that have the name of the first; with by_file, its file.
+ */
 static size_t count_run(const pt_graph_node *const *node, size_t count, bool by_file)
 {
     size_t n = 1;
@@ -42,8 +43,8 @@ static void push_routine(pt_pprof_listing *l, pt_pprof_routine made)
     l->routine[l->count++] = made;
 }
 
-/* Compares by the text that Go prints of the fields in which nodes of one function and file differ.
- */
+/* Compares nodes of one function and file as pprof does: by the texts that Go prints of the fields
+ * in which they can differ. */
 static int compare_printed(const void *left, const void *right)
 {
     char text[2][72];
@@ -56,9 +57,9 @@ static int compare_printed(const void *left, const void *right)
     return order != 0 ? order : strcmp(info[0]->object, info[1]->object);
 }
 
-/* The first and last line to show. A function without a known start begins MARGIN lines before its
- * first line. pprof visits the nodes in the order of their printed texts; a node that moves the
- * start does not move the end. */
+/* Finds the first and the last line to show. A function without a known start begins MARGIN lines
+ * before its first line. As in pprof, nodes are visited in the order of their printed texts, and a
+ * node that moves the start does not move the end. */
 static void range_of(const pt_graph_node *const *node, size_t count, int64_t *ret_start,
                      int64_t *ret_end)
 {
@@ -84,7 +85,8 @@ static void range_of(const pt_graph_node *const *node, size_t count, int64_t *re
     *ret_end = end;
 }
 
-/* Has pprof tried to open the file by now? It opens a file for the first line that it prints. */
+/* Would pprof have tried to open the file by now? It opens a file for the first line that it
+ * prints. asks: it would open the file now. */
 static bool was_file_asked(search *s, const pt_source_file *file, bool asks)
 {
     for (size_t i = 0; i < s->asked.count; i++)

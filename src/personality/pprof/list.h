@@ -7,11 +7,11 @@
  *             the samples from its address up to the next instruction's
  *
  * The rules are those of google/pprof (internal/report/source.go, printAssembly of report.go,
- * internal/binutils), to the order of rows, because print_list.h prints pprof's bytes. Sums of a
- * function are sums of its lines, so a sample counts once for each line of a recursive function:
- * view/listing.h counts it once for the function.
+ * internal/binutils), also for the order of rows, because print_list.h prints pprof's bytes. Sums
+ * of a function are sums of its lines, so a sample counts once for each line of a recursive
+ * function: view/listing.h counts it once for the function.
  *
- * The profile is what the filters left, with names. -weblist is weblist.c.
+ * The profile is the one that the filters left, with names. weblist.c makes -weblist.
  */
 #pragma once
 
@@ -30,7 +30,7 @@ typedef struct pt_pprof_list_request {
     const pt_regex *pattern;
     const char *pattern_text; /* as it was typed, for messages and for addresses (0x...) */
     const char *source_path, *trim_path; /* as given; NULL or "" = not given */
-    const char *working_folder;          /* of sources when source_path is not given */
+    const char *working_folder;          /* where sources are if source_path is not given */
     const pt_objdump_tool *objdump;      /* -disasm; NULL: none was found */
     bool intel_syntax;
     pt_diag *diag; /* -disasm: mapped files that could not be used; may be NULL */
@@ -53,12 +53,14 @@ typedef struct pt_pprof_listing {
     PT_VECTOR(pt_objdump_listing) objdump;
 } pt_pprof_listing;
 
-/* Fail with pprof's words. PT_ERR_NOTFOUND: nothing matches, or no symbol that matches has samples.
- * Borrow texts of the profile; done with pt_pprof_listing_done. */
+/* Make a listing. They fail with pprof's messages. PT_ERR_NOTFOUND: nothing matches, or no symbol
+ * that matches has samples. The listing borrows texts of the profile. The caller calls
+ * pt_pprof_listing_done. */
 typedef pt_status pt_pprof_list_maker(pt_pprof_listing *ret_listing, const pt_profile *profile,
                                       const pt_pprof_list_request *request, pt_error *reterr);
 pt_pprof_list_maker pt_pprof_list_init;
-/* PT_ERR_UNSUPPORTED without an objdump; PT_ERR_SYSTEM with its command line when it fails. */
+/* PT_ERR_UNSUPPORTED: there is no objdump; PT_ERR_SYSTEM: objdump failed; the message has its
+ * command line. */
 pt_pprof_list_maker pt_pprof_disasm_init;
 void pt_pprof_listing_done(pt_pprof_listing *listing);
 

@@ -1,6 +1,6 @@
-/* merge.c: merging as google/pprof does where profiles do not measure the same: the types
- * that all have, each in the smallest of their units (CompatibilizeSampleTypes in profile/merge.go,
- * ScaleProfiles in internal/measurement).
+/* merge.c: merges profiles with different events as google/pprof does: the result has the types
+ * that all profiles have, each in the smallest of its units (CompatibilizeSampleTypes in
+ * profile/merge.go, ScaleProfiles in internal/measurement).
  *
  *   p1 p2 p3 | p4 | p5 p6      neighbours with equal events and period type are one group,
  *     g1       g2    g3        added up as they come; a group of one is that profile itself
@@ -142,7 +142,8 @@ static value_type period_type(const pt_profile *p)
     return (value_type){pt_text(p, from->period_type), pt_text(p, from->period_unit)};
 }
 
-/* *least becomes the type with the smaller unit. */
+/* Sets *least to `other` if that has the smaller unit. PT_ERR_USAGE: names or kinds of units
+ * differ. */
 static pt_status join_type(const char *what, value_type *least, value_type other, pt_error *reterr)
 {
     if (!same_but_for_s(least->type, other.type) || !same_family(least->unit, other.unit))
@@ -217,8 +218,9 @@ static bool is_modified(const agreement *a, const pt_profile *p)
     return modified;
 }
 
-/* The header's strings are b's. The default event of a modified profile is the first one, unless
- * its own is left. */
+/* Changes the header for the common events and units; its strings are those of b. A modified
+ * profile keeps its default event if the result has it; else the first event becomes the default.
+ */
 static void agree_header(const agreement *a, const pt_profile *p, pt_builder *b, pt_provenance *row)
 {
     const value_type own = period_type(p);
@@ -245,7 +247,7 @@ static pt_samples *agree_samples(const agreement *a, const pt_profile *p)
     return samples;
 }
 
-/* The group with the common events in the common units. */
+/* The profile of a group, with the common events in the common units. */
 static const pt_profile *agreeing_profile(const agreement *a, const pt_profile *p)
 {
     PT_FREE double *ratio = pt_alloc(a->count, sizeof *ratio);

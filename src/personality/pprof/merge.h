@@ -1,10 +1,10 @@
-/* merge.h: several profiles as one, to the letter of google/pprof (profile/merge.go,
- * CompatibilizeSampleTypes, and measurement.ScaleProfiles): beside what pt_merge_new_to_the_letter
- * does, events are matched by type alone, and of units that convert the smallest wins, the period's
- * too.
+/* merge.h: merges profiles exactly as google/pprof does (profile/merge.go,
+ * CompatibilizeSampleTypes, and measurement.ScaleProfiles). The rules are those of
+ * pt_merge_new_to_the_letter, and two more: events are matched by type alone, and values and the
+ * period are converted to the smallest of their units.
  *
- * Profiles of the same events are added up as they come; where events or units change, what was
- * added up so far is kept apart until the end. A single profile passes as it is. */
+ * Neighbouring profiles with equal events are added up as they come; when events or units change,
+ * the sum so far is kept until the end. A single profile is not changed. */
 #pragma once
 
 #include "transform/merge.h"

@@ -1,4 +1,4 @@
-/* output.c: where a report's bytes go. */
+/* output.c: writes a report's bytes to standard output, a file or a viewer. */
 #include "personality/pprof/pprof.h"
 
 #include "base/file.h"
@@ -21,7 +21,7 @@ static pt_status write_all(int fd, const pt_buf *bytes, const char *name, pt_err
     return pt_error_set(reterr, error.status, "write %s: %s", name, error.message);
 }
 
-/* Go's words for a file that cannot be opened, or written. */
+/* Sets Go's message for a file that cannot be opened or written. */
 static pt_status file_error(const char *path, const pt_error *error, pt_error *reterr)
 {
     static const char opening[] = "cannot create: ", writing[] = "cannot write: ";

@@ -1,8 +1,8 @@
-/* pprof.h: the pprof personality: `pitot pprof ARGS`, or a link to pitot called pprof, is google/
- * pprof to whoever calls it: its options, its words, its exit status, its bytes.
+/* pprof.h: the pprof personality: `pitot pprof ARGS`, or a link to pitot called pprof, acts as
+ * google/pprof: it has the same options, messages, exit status and output.
  *
  *   config.c         options -> pt_pprof_config, one table for command line and shell
- *   args.c           the command line: Go's flag package, and which formats were asked for
+ *   args.c           the command line (Go's flag package) -> the requested formats
  *   fetch.c          sources and bases -> one profile with names -> pt_pprof_session
  *   run.c            session, config, command -> a report's bytes
  *   http.c           -http: session, config -> a page that is served
@@ -20,9 +20,9 @@
 #include "personality/pprof/print.h"
 #include "transform/query.h"
 
-#define PT_PPROF_EXIT 2 /* whatever went wrong */
+#define PT_PPROF_EXIT 2 /* the exit status of every failure */
 
-/* What pprof calls its configuration: what a shell can set and every report honours. */
+/* pprof's configuration: the options that every report obeys and that the shell can set. */
 /* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): in the order of pprof's own list */
 typedef struct pt_pprof_config {
     const char *output;
@@ -44,16 +44,16 @@ typedef struct pt_pprof_config {
     const char *tagfocus, *tagignore, *tagshow, *taghide;
     bool noinlines, showcolumns;
     bool functions, filefunctions, files, lines, addresses; /* granularity: at most one */
-    bool one_line;      /* of each text: the report goes to a terminal. No option */
-    int64_t max_degree; /* edges of a node in a graph, each way; 0 = any number. Of the command line
-                           only: google/pprof has no such option */
+    bool one_line;      /* each text is put on one line: the report goes to a terminal. No option */
+    int64_t max_degree; /* edges of a node in a graph, each way; 0 = any number. Set on the command
+                           line only: google/pprof has no such option */
 } pt_pprof_config;
 
 extern const pt_option_table pt_pprof_config_options;
 /* PT_ERR_USAGE if choices of one group contradict each other. */
 pt_status pt_pprof_config_check(const pt_pprof_config *config, pt_error *reterr);
 
-/* Filters, and frames made of labels; the event is not in it. */
+/* The query of a configuration: filters, and frames made of labels. The event is not set. */
 pt_query pt_pprof_query(const pt_pprof_config *config);
 
 /* A command, which is an output format. */
@@ -79,7 +79,7 @@ typedef struct pt_pprof_command {
     pt_pprof_format format;
     bool takes_pattern;    /* -peek=REGEX */
     const char *graphviz;  /* the report is dot, sent through `dot -Tgraphviz`; or NULL */
-    const char *file_type; /* extension of the file that keeps it off a terminal, or NULL */
+    const char *file_type; /* ending of the file that replaces output to a terminal, or NULL */
     const char *viewer;    /* programs that show it, tried in order: "evince"; "browser"; or NULL */
     const char *help;
 } pt_pprof_command;
@@ -88,7 +88,7 @@ extern const size_t pt_pprof_command_count;
 /* NULL if there is none of that name. */
 const pt_pprof_command *pt_pprof_command_find(const char *name);
 
-/* Where profiles come from, and how they get names. */
+/* The sources of profiles, and the options of their names. */
 typedef struct pt_pprof_source {
     const char *const *sources;
     size_t source_count;
@@ -97,29 +97,29 @@ typedef struct pt_pprof_source {
     const char *symbolize, *build_id, *add_comment, *tools;
     int64_t seconds, timeout;
     const char *tls_cert, *tls_key, *tls_ca;
-    const char *lib_prefix; /* "a,b": where else programs and libraries are; or NULL */
+    const char *lib_prefix; /* "a,b": further folders of programs and libraries; or NULL */
     bool all_frames;
     bool normalize;
 } pt_pprof_source;
 
-/* A loaded and symbolized profile: what every command, and a shell, works on. */
+/* A loaded and symbolized profile, on which commands and the shell work. */
 typedef struct pt_pprof_session {
     const pt_profile *profile;
     const pt_profile *as_read; /* before files gave it names; or NULL */
     pt_pool *pool;
     const char *tools; /* -tools, PPROF_TOOLS; or NULL */
-    bool damaged;      /* of some source only a part could be read: exit status 4 */
+    bool damaged;      /* some source could be read only in part: exit status 4 */
 } pt_pprof_session;
 
-/* Fetches, merges, subtracts bases, symbolizes; says on standard error what pprof says. On success
- * the session is done with pt_pprof_session_done. */
+/* Fetches and merges the sources, subtracts bases and symbolizes. Prints pprof's messages on
+ * standard error. After a success the caller calls pt_pprof_session_done. */
 pt_status pt_pprof_fetch(const pt_pprof_source *source, pt_pprof_session *ret_session,
                          pt_error *reterr);
 void pt_pprof_session_done(pt_pprof_session *session);
 
-/* Makes a report's bytes. pattern: of commands that take one, else NULL. The session stays as it
- * is, so that a shell never loads or symbolizes again. Notices ("Focus expression matched no
- * samples") go to standard error. */
+/* Makes a report's bytes. pattern: the pattern of a command that takes one, else NULL. Does not
+ * change the session, so that a shell never loads or symbolizes again. Notices ("Focus expression
+ * matched no samples") go to standard error. */
 pt_status pt_pprof_run(const pt_pprof_session *session, const pt_pprof_config *config,
                        const pt_pprof_command *command, const char *pattern, pt_out *out,
                        pt_error *reterr);
@@ -130,13 +130,13 @@ pt_status pt_pprof_weblist(const pt_pprof_session *session, const pt_pprof_confi
                            const pt_graph_report *report, const pt_regex *pattern,
                            const char *pattern_text, pt_out *out, pt_error *reterr);
 
-/* The greeting of a shell: the lines of the profile's legend; *ret_total is the value of 100 %. The
- * caller frees it; NULL, with the reason, if the configuration fits no event. */
+/* The first lines of a shell: those of the profile's legend. *ret_total: the value of 100 %. The
+ * caller frees the text; NULL, with the reason, if the configuration names no event. */
 char *pt_pprof_legend(const pt_pprof_session *session, const pt_pprof_config *config,
                       int64_t *ret_total, pt_error *reterr);
 
-/* Puts a report's bytes where they belong: -output, standard output, a temporary file where binary
- * bytes would reach a terminal (or `interactive`), a viewer. */
+/* Writes a report's bytes: to -output; to a viewer; to a numbered file if the command has a
+ * file_type and standard output is a terminal (or `interactive`); else to standard output. */
 pt_status pt_pprof_deliver(const pt_pprof_command *command, const pt_pprof_config *config,
                            bool interactive, const pt_buf *report, pt_error *reterr);
 

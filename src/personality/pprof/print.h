@@ -10,22 +10,22 @@
 #include "render/graph_report.h"
 #include "view/graph.h"
 
-/* In which unit the numbers of a label are understood, by its key. */
+/* A function for the unit of a label's numbers, by the label's key. */
 typedef struct pt_pprof_label_units {
     const char *(*of)(const void *context, const char *key);
     const void *context;
 } pt_pprof_label_units;
 
-/* Text right-aligned in at least width characters. */
+/* Puts a text, right-aligned in at least `width` characters. */
 void pt_pprof_put_right(pt_buf *buf, const char *text, unsigned width);
 
 /* -text, -top */
 void pt_pprof_text(pt_out *out, const pt_graph_report *report, const pt_graph *graph);
-/* -tree; with a pattern -peek. PT_ERR_NOTFOUND in pprof's words if no node matches, after the
- * legend was put. */
+/* -tree; with a pattern -peek. PT_ERR_NOTFOUND, with pprof's message, if no node matches; the
+ * legend has been put by then. */
 pt_status pt_pprof_tree(pt_out *out, const pt_graph_report *report, const pt_graph *graph,
                         const pt_regex *pattern, const char *pattern_text, pt_error *reterr);
-/* -traces; places: folded as asked, without object names */
+/* -traces; places: a fold by the requested rule, without object names */
 void pt_pprof_traces(pt_out *out, const pt_graph_report *report, const pt_fold *places,
                      const pt_pprof_label_units *units);
 /* -tags */

@@ -1,9 +1,9 @@
 /* print_callgrind.c: -callgrind, and -topproto.
  *
- * Names are compressed: "(1) main" the first time, then "(1)"; files of functions and of callees
- * share a table, as do their names. A callee whose name and file are those of several functions is
- * numbered, "[1/2]", but only as a callee: so pprof writes it. Addresses are relative to the node
- * before, where that is shorter.
+ * Names are compressed: "(1) main" the first time, then "(1)". Files of functions and of callees
+ * share a table of numbers, and so do their names. If several functions have the same name and
+ * file, their names get numbers, "[1/2]", but only as callees, as in pprof. Addresses are written
+ * relative to the node before if that is shorter.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -75,7 +75,7 @@ static bool same_name(const named *a, const named *b)
     return strcmp(a->info->file, b->info->file) == 0 && strcmp(a->info->name, b->info->name) == 0;
 }
 
-/* Numbers the functions of one name by first appearance. Returns their number. */
+/* Numbers the functions of one name from 1, by first appearance. Returns how many there are. */
 static uint32_t number_functions(named *group, size_t count, uint32_t *number_of)
 {
     uint32_t functions = 0;

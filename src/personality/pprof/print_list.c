@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "base/utf8.h"
 
-/* The column of an instruction's place when it stands on a line of its own. */
+/* The column of an instruction's place, if the place is on a line of its own. */
 #define PLACE_COLUMN 74
 /* The length from which an instruction has its place on a line of its own. */
 #define LONG_INSTRUCTION 40
@@ -80,8 +80,8 @@ void pt_pprof_list_text(pt_out *out, const pt_graph_report *report, const pt_ppr
 
 /* ---- Disassembly ---- */
 
-/* "main x.c:12", or "": the place is unknown, or that of the instruction before. The caller frees.
- */
+/* The place of instruction i, "main x.c:12"; "" if it is unknown, or the same as that of the
+ * instruction before. The caller frees. */
 static char *place_text(const pt_code_frame *i, const pt_code_frame *before)
 {
     const bool same = strcmp(i->function, before->function) == 0 &&

@@ -16,7 +16,7 @@ void pt_pprof_comments(pt_out *out, const pt_profile *profile)
 
 /* ---- Header ---- */
 
-/* A time as Go prints one: "2026-01-02 03:04:05.678 +0000 UTC". */
+/* Puts a time as Go prints it: "2026-01-02 03:04:05.678 +0000 UTC". */
 static void put_time(pt_out *out, int64_t ns)
 {
     const int64_t below = ns % 1000000000 < 0;
@@ -36,7 +36,7 @@ static void put_time(pt_out *out, int64_t ns)
     pt_outf(out, "Time: %s%s %s\n", date, fraction, zone);
 }
 
-/* value / 10^digits without trailing zeros: "1.5". */
+/* Puts value / 10^digits without trailing zeros: "1.5". */
 static void put_decimal(pt_buf *buf, uint64_t value, unsigned digits)
 {
     uint64_t unit = 1;
@@ -50,7 +50,7 @@ static void put_decimal(pt_buf *buf, uint64_t value, unsigned digits)
     pt_putf(buf, ".%0*" PRIu64, (int)digits, rest);
 }
 
-/* A duration as Go prints one: "1h2m3.5s", "2.5ms", "0s". */
+/* Puts a duration as Go prints it: "1h2m3.5s", "2.5ms", "0s". */
 static void put_duration(pt_buf *buf, int64_t ns)
 {
     const uint64_t magnitude = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;

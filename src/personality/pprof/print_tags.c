@@ -1,4 +1,4 @@
-/* print_tags.c: -tags: every label with what its samples add up to.
+/* print_tags.c: -tags: every label with the sum of its samples.
  *
  *  key1: Total 1.12s of 1.12s (  100%)        keys by name
  *          1s (89.29%): tag1                  values by weight, then name; aligned right for
@@ -16,7 +16,7 @@
 #include "transform/tags.h"
 
 typedef struct {
-    const char *key; /* one pointer a key */
+    const char *key; /* equal keys have one pointer */
     char *text;      /* the value; NULL in a row that stands for the key itself */
     int64_t sum, key_sum;
 } row;
@@ -99,7 +99,7 @@ static void put_figure(pt_buf *buf, const tallying *t, int64_t value)
     pt_graph_put_value(buf, t->report, value);
 }
 
-/* "(89.29%)" of the whole report. */
+/* Puts the value's share of the whole report: "(89.29%)". */
 static void put_share(pt_buf *buf, const tallying *t, int64_t value)
 {
     pt_put_text(buf, " (");
@@ -107,7 +107,8 @@ static void put_share(pt_buf *buf, const tallying *t, int64_t value)
     pt_put_u8(buf, ')');
 }
 
-/* The second cell of a row, with its colon: the first is the key's, or a space. */
+/* The second cell of a row, with its colon; the first cell is the key, or a space. The caller
+ * frees. */
 static char *figure_cell(const tallying *t, const row *r)
 {
     pt_buf buf = PT_BUF_INIT;

@@ -5,7 +5,7 @@
 #include "base/units.h"
 #include "personality/pprof/print.h"
 
-/* Characters of UTF-8; a byte that is none counts as one. */
+/* The number of characters of UTF-8; a byte that is not UTF-8 counts as one. */
 static size_t count_characters(const char *text)
 {
     size_t count = 0;
@@ -66,7 +66,8 @@ static void put_labels(pt_out *out, const pt_graph_report *report, const pt_grap
         pt_outf(out, "%s\n", labels.line[i]);
 }
 
-/* flat, its share, the running sum's share, cum, its share; each with a space after it. */
+/* Puts flat, its share, the share of *flat_sum (the sum of flat so far), cum, its share; each with
+ * a space after it. */
 static void put_figures(writing *w, const pt_graph_node *node, int64_t *flat_sum)
 {
     const int64_t total = w->report->total;

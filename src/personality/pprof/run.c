@@ -1,4 +1,4 @@
-/* run.c: a session, a configuration and a command become a report. */
+/* run.c: makes a report from a session, a configuration and a command. */
 #include "base/text.h"
 #include "personality/pprof/pprof.h"
 
@@ -41,8 +41,8 @@ static void set_granularity(pt_pprof_config *c, bool *which)
     *which = true;
 }
 
-/* Sets the options that the command requires. The graph is trimmed before one function is picked,
- * so reports on one function use all samples. */
+/* Sets the options that the command requires. Reports on chosen functions do not trim the graph,
+ * since trimming comes before the choice and would remove functions. */
 static void override_options(asking *a)
 {
     pt_pprof_config *c = &a->config;

@@ -1,4 +1,4 @@
-/* set.c: pprof's configuration by name: what a shell sets, shows and completes. */
+/* set.c: pprof's options by name, for a shell that sets, shows and completes them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,10 +8,10 @@
 #include "base/text.h"
 #include "personality/pprof/shell.h"
 
-/* Groups of fields of which one is set. Each choice is a flag in the struct. */
+/* Groups of options of which at most one is set. Each choice is a flag of pt_pprof_config. */
 static const struct {
     const char *name;
-    const char *choices[6]; /* sorted; the first of `initial` holds when none is set */
+    const char *choices[6]; /* sorted; if none is set, `initial` holds */
     const char *initial;
 } groups[] = {
     {"granularity", {"addresses", "filefunctions", "files", "functions", "lines"}, "functions"},
@@ -133,7 +133,7 @@ pt_status pt_pprof_set(pt_pprof_config *config, const char *name, const char *va
 
 /* ---- Showing ---- */
 
-/* The shortest digits that mean the number, as Go prints it. */
+/* The number with as few digits as identify it, as Go prints it. */
 static char *number_text(double value)
 {
     char text[40];

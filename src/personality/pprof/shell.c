@@ -1,5 +1,5 @@
-/* shell.c: typed lines become reports. The rules are those of google/pprof's
- * internal/driver/interactive.go; `| command` at the end of a line is ours.
+/* shell.c: makes reports of typed lines. The rules are those of google/pprof's
+ * internal/driver/interactive.go; `| command` at the end of a line is pitot's addition.
  *
  *     (pprof) focus=parse              an option: stays
  *     (pprof) top10 -cum malloc -gc    command, rows, order, focus, ignore: of this line only
@@ -58,7 +58,8 @@ static void assign_option(shell *s, const char *name, const char *value)
         say_text(error.message);
 }
 
-/* NAME=VALUE, or the name of a switch. False: the line is something else. */
+/* Sets an option if the line is NAME=VALUE or the name of a switch. Returns false for other lines.
+ */
 static bool try_assignment(shell *s, const char *line)
 {
     const char *equals = strchr(line, '=');
@@ -86,7 +87,7 @@ typedef struct {
     pt_pprof_config config;
     const char *pattern;
     char *focus, *ignore; /* owned */
-    const char *pipe;     /* what follows a lone |, or NULL */
+    const char *pipe;     /* the text after a |, or NULL */
 } request;
 
 static void join_pattern(char **pattern, const char *more)
@@ -108,7 +109,8 @@ static bool read_number(const char *text, int64_t *ret_number)
     return true;
 }
 
-/* The command of that name. "top10" is top with the first argument 10: *ret_digits. */
+/* The command of that name. "top10" is top with the first argument 10: *ret_digits is then "10".
+ * *ret_name: the name without digits; the caller frees. */
 static const pt_pprof_command *command_named(const char *name, const char **ret_digits,
                                              char **ret_name)
 {
@@ -242,7 +244,7 @@ static void show_help(const char *name)
 
 /* ---- Lines ---- */
 
-/* Runs one line. True: the shell ends. */
+/* Runs one line. Returns true if the shell must end. */
 static bool obey_line(shell *s, char *line)
 {
     if (try_assignment(s, line)) return false;
