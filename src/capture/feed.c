@@ -273,7 +273,7 @@ static uint32_t add_row_of_none(pt_capture *c, pt_proc *proc, const pt_perf_reco
     return pt_sink_add(c->sink, &sample);
 }
 
-/* Adds CPU time of a thread that no sample shows to such a row. */
+/* Adds CPU time of a thread that no sample shows to a row of its own (add_row_of_none). */
 static void add_not_sampled(pt_capture *c, pt_proc *proc, const pt_perf_record *r, uint64_t pc,
                             uint64_t ns)
 {

@@ -32,7 +32,8 @@ typedef struct {
     int *fds;            /* -1: none */
 } event_group;
 
-/* The facts of a group, open or closed: its samples, and the records of forks, come later. */
+/* The facts of a group, which are kept after it was closed: its samples, and the records of forks,
+ * arrive later. */
 typedef struct {
     uint32_t number; /* 0: none */
     pid_t tid;

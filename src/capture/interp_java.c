@@ -330,7 +330,7 @@ bool pt_java_is_in(const pt_procs *procs, const pt_proc *proc)
     return image_of(procs, proc, &bias) != NULL;
 }
 
-/* Reads the machine's tables, when it has made them. */
+/* Reads the virtual machine's tables, if the virtual machine has made them. */
 static void read_machine(pt_java *java, const pt_procs *procs)
 {
     char reason[160];

@@ -66,9 +66,9 @@ void pt_ledger_exec(pt_ledger *ledger, uint32_t tid);
 void pt_ledger_add(pt_ledger *ledger, uint32_t pid, uint32_t tid, uint64_t time_ns, uint32_t row,
                    uint64_t weight_ns, uint64_t share_ns, bool is_kernel,
                    const pt_thread_clock *clock);
-/* Notes that a thread spent about share_ns in the kernel, which may not be sampled. At the end this
- * row of the sink gets a part of the CPU time that no sample shows, in proportion to the sum of its
- * shares. */
+/* Notes that beside a sample of share_ns an unknown time passed in the kernel, which may not be
+ * sampled. At the end this row of the sink gets a part of the CPU time that no sample shows, in
+ * proportion to the sum of its shares. */
 void pt_ledger_beside(pt_ledger *ledger, uint32_t row, uint64_t share_ns);
 /* A thread ended. ran_ns: the final value of its clock (events per thread), else 0. */
 void pt_ledger_end(pt_ledger *ledger, uint32_t pid, uint32_t tid, uint64_t time_ns,

@@ -227,7 +227,7 @@ static pid_t process_of(pid_t tid)
     return (pid_t)strtol(pid, NULL, 10);
 }
 
-/* A thread or the cpus (tid -1), without events yet. */
+/* Makes the entry of a thread, or of the cpus (tid -1), without events yet. */
 static pt_event_thread *make_thread(const pt_event_set *set, pid_t pid, pid_t tid)
 {
     pt_event_thread *const thread = pt_alloc(1, sizeof *thread);

@@ -191,7 +191,7 @@ bool pt_java_blob_is(const pt_java_vm *vm, pt_interp_read *read, void *arg,
  * offset in the code, and the offset of the place's scope. */
 enum { PLACE_BYTES = 16 };
 
-/* The first description of a place at or after a pc. */
+/* Finds the first description of a place at or after a pc. */
 static bool find_place(const reading *r, const pt_java_blob *b, uint64_t pc, uint32_t ret_place[2])
 {
     const int64_t offset = (int64_t)(pc - b->code);
