@@ -590,7 +590,7 @@ typedef struct {
     pt_tick_code own_code;        /* the library, unless it is part of the program */
     pt_tick_code passing_code;    /* PT_PASSING */
     pt_tick_code unblocking_code; /* PT_UNBLOCKING */
-    bool served;                  /* a client of the socket asked for this session */
+    bool served;                  /* a client of the socket requested this session */
     uint32_t sequence;            /* number of this process's next journal in a recording */
     pt_agent_file file;
     char path[PATH_MAX];      /* of the result, absolute; "" in recording */

@@ -159,7 +159,7 @@ static bool is_first(pt_env variable)
 
 /* Parallel jobs, by the first variable `sign` that is set. The number of the process in the job is
  * in `rank`, and stands behind `prefix` in the name of the profile, as in gperftools (sysinfo.cc).
- * rank PT_ENV_NONE: no variable has the number, so the process id tells the processes apart. */
+ * rank PT_ENV_NONE: no variable has the number, so the process id distinguishes the processes. */
 static const struct {
     pt_env sign, rank;
     const char *prefix;

@@ -62,7 +62,7 @@ static void find_rest(void)
 
 enum { STACK_SLACK_BYTES = 8192 };
 
-/* The bounds of this section tell the unwinder that a return address is in the function below. */
+/* By the bounds of this section the unwinder recognises return addresses in the function below. */
 extern const char __start_pt_thread_start[], __stop_pt_thread_start[];
 
 __attribute__((section("pt_thread_start"), noinline)) static void *thread_main(void *arg)

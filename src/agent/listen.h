@@ -58,8 +58,8 @@ void pt_listen_answer_done(pt_listen_answer *answer);
 
 enum { PT_LISTEN_CONNECTIONS = 16 };
 
-/* token "": a Unix socket, whose client is permitted if the kernel says that it is of this user or
- * root. */
+/* Begins with an empty table. token "": a Unix socket, whose client is permitted if the kernel
+ * reports this user or root as the client's user. */
 void pt_connections_open(const char *token);
 void pt_connections_close(void);
 /* Is a row of the table free, or can an old connection be closed for a new one? */

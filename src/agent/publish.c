@@ -404,7 +404,7 @@ static int open_folder(void)
 
 void pt_publish_keep(void)
 {
-    const unsigned fd = (unsigned)FILE_OF->fd; /* the only one that the keeper's table has */
+    const unsigned fd = (unsigned)FILE_OF->fd; /* the only descriptor in the keeper's table */
     if (syscall(SYS_close_range, fd + 1, ~0U, CLOSE_RANGE_UNSHARE) != 0) return;
     if (FILE_OF->fd > 0) syscall(SYS_close_range, 0, fd - 1, 0);
     FILE_OF->keeper_fd = above_standard_ones(FILE_OF->fd);
@@ -543,7 +543,7 @@ void pt_publish_take_over(void)
     question.to = (struct sockaddr_un){.sun_family = AF_UNIX};
     question.to_bytes = sizeof question.to;
     pt_publish_all();
-    /* Binds without a name: the kernel chooses one (unix(7), autobind). */
+    /* Binds to an address that the kernel chooses (unix(7), autobind). */
     if (socket_fd >= 0 &&
         bind(socket_fd, (const struct sockaddr *)&question.to, sizeof(sa_family_t)) == 0 &&
         getsockname(socket_fd, (struct sockaddr *)&question.to, &question.to_bytes) == 0 &&

@@ -39,7 +39,8 @@ PT_EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_
     return next != NULL ? next(pid, file, actions, attr, argv, envp) : ENOSYS;
 }
 
-/* ptrace, by which a program may ask to be traced: its tracer would stop at ticks by SIGTRAP. */
+/* ptrace, by which a program may request a tracer, which would stop at ticks that come by SIGTRAP.
+ */
 PT_EXPORT long ptrace(enum __ptrace_request request, ...)
 {
     va_list args;

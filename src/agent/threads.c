@@ -273,8 +273,8 @@ static bool has_died(int tid)
     return syscall(SYS_tgkill, pid, tid, 0) != 0 || (tid == pid && pt_own_first_thread_is_dead());
 }
 
-/* Waits until the slot's handler has ended, which takes a short time. A filter of system calls may
- * have ended the thread inside the handler. */
+/* Waits until the slot's handler has ended, which takes a short time, or until the thread has
+ * ended: a filter of system calls may have ended it inside the handler. */
 static void wait_for_handler(pt_thread *slot)
 {
     enum { LOOK_EVERY = 1000 };
@@ -596,7 +596,7 @@ void pt_thread_pause_self(void)
     pt_tick_self = slot; /* this thread's handler does not run now */
     if (slot == NULL) return;
     detach_slot(slot);
-    slot->is_paused = true; /* the drain thread gives a timer to every other thread without one */
+    slot->is_paused = true; /* the drain thread gives a timer to each thread that has none */
 }
 
 void pt_thread_resume_self(void)

@@ -3,7 +3,7 @@
  *
  * The kernel checks the timer on its own tick (HZ), so the period is at least that long, and the
  * file states it. The kernel sends the signal to a thread that runs; while the signal is pending no
- * other one comes. So the weight of a tick is the time by which the CPU clock of the process has
+ * other signal comes. So the weight of a tick is the time by which the CPU clock of the process has
  * advanced: the sum is right, and short threads have their share.
  *
  * exec keeps this timer, unlike the others; its signal would end the new program. */

@@ -77,8 +77,8 @@ static int try_ticks(void *unused)
 }
 
 /* The kernel decides the result of a trial, so it is the same for each process of a recording. The
- * first process writes it to a file in the recording's folder. Others believe the file if this user
- * or root owns it. */
+ * first process writes the result to a file in the recording's folder. The other processes use it
+ * if this user or root owns the file. */
 static bool name_result(char *ret_path)
 {
     return pt_agent.recording && pt_agent_join(ret_path, PATH_MAX, pt_agent.base_path, "/trial");

@@ -1,8 +1,8 @@
 /* timer_ticker.c: ticks above the kernel's own rate without perf events: a thread of the library
  * checks which threads run, at random times, once a period on average, and sends them the signal.
  *
- * A thread gets the signal if its CPU clock has moved since the last check, and /proc says that it
- * runs or waits for a processor. So a sleeping thread is not woken, unless it falls asleep between
+ * A thread gets the signal if its CPU clock has moved since the last check, and, by /proc, it runs
+ * or waits for a processor. So a sleeping thread is not woken, unless it falls asleep between
  * the check and the signal. The other way to reach such rates, a monotonic timer for each thread,
  * wakes every sleeping thread each period and ends its system call with EINTR. A tick's weight is
  * read from the thread's clock: if the ticker gets no processor in time, ticks become fewer and

@@ -130,8 +130,8 @@ static const struct {
     {&pt_timer_ticker, 'W', false, true},
 };
 
-/* The first engine in the table that works here. traps: engines that use SIGTRAP are allowed; a
- * debugger would stop at each. */
+/* The first engine in the table that works here. traps: engines that use SIGTRAP are allowed, since
+ * no debugger is there, which would stop at each tick. */
 static const pt_timer_engine *first_of(bool traps)
 {
     const bool is_high = pt_agent.period_ns < pt_tick.look_ns;
@@ -200,7 +200,7 @@ static const pt_timer_engine *choose_engine(void)
  * states this, too. */
 static void say_last_rung(uint64_t hz)
 {
-    static bool is_said; /* children of fork need not say it again */
+    static bool is_said; /* children of fork do not print it again */
     const bool is_too_fast = pt_agent.period_ns < pt_tick.look_ns;
     if (is_too_fast) pt_agent.period_ns = pt_tick.period_ns = pt_tick.look_ns / 1000 * 1000;
     if (is_said) return;

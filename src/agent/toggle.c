@@ -3,7 +3,7 @@
  *   kill -USR2 PID ... kill -USR2 PID      CPUPROFILE.0, then CPUPROFILE.1, ...
  *
  * The handler only counts and wakes a thread of the library, which starts and stops the profile: a
- * handler may neither create a thread nor wait for one.
+ * handler may neither create a thread nor wait for a thread.
  */
 #include "agent/agent.h"
 

@@ -192,7 +192,7 @@ static ssize_t write_there(int fd, const void *bytes, size_t size, off_t at)
 
 /* Writes without a signal. A write to a pipe without a reader, or beyond a limit on file sizes,
  * raises a signal in this thread that would end the host. All signals are blocked here, and the new
- * signal is discarded, unless one was pending before. */
+ * signal is discarded, unless the same signal was pending before. */
 static ssize_t write_unsignalled(int fd, const void *bytes, size_t size, off_t at)
 {
     uint64_t before = 0; /* bit 0 is signal 1 */

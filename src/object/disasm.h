@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "elf/image.h"
 
-/* The syntax of x86; other machines have one. */
+/* The syntax of x86; each other machine has a single syntax. */
 typedef enum { PT_SYNTAX_ATT, PT_SYNTAX_INTEL } pt_syntax;
 
 /* A decoded instruction. */

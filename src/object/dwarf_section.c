@@ -2,7 +2,7 @@
  *
  *   .debug_info       plain, or SHF_COMPRESSED: Chdr { type, size, align } then zlib or zstd
  *   .zdebug_info      older GNU tools: "ZLIB", the size in 8 bytes big endian, then zlib
- *   .debug_info.dwo   the same of a split unit
+ *   .debug_info.dwo   either form, of a split unit
  *
  * A size in a header is accepted only if that many compressed bytes can produce it. The output is
  * address space that uses no memory until it is written. */
@@ -46,7 +46,7 @@ static const char *const names[PT_DWARF_SECTIONS] = {
 typedef enum { PLAIN, ZLIB, ZSTD, UNKNOWN } packing;
 
 typedef struct {
-    pt_dwarf_bytes bytes; /* as in the file; for compressed ones without the header */
+    pt_dwarf_bytes bytes; /* as in the file; of a compressed section, without the header */
     packing packing;
     uint64_t inflated_bytes;
 } found_section;

@@ -219,8 +219,8 @@ pt_status pt_jitdump_read(const void *bytes, size_t size_bytes, pt_code_names *r
         return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "is a jitdump of version %u", version);
     }
     take_number(&c, 4); /* machine */
-    /* V8 is recognised by its padding. It counts line addresses from the header of the ELF file
-     * that perf makes of a function. */
+    /* V8 is recognised by its padding. V8 adds the size of an ELF header to the addresses of lines,
+     * since perf makes an ELF file of each function. */
     reading r = {.line_shift = take_number(&c, 4) == V8_PADDING ? sizeof(Elf64_Ehdr) : 0};
     pt_code_names_init(&r.names);
     pt_index_init(&r.by_index);

@@ -93,10 +93,10 @@ typedef struct pt_object_symbol {
 
 /* Finds the symbol that covers addr.
  *
- * A symbol ends at its size or at its section's end, whichever comes first; one without a size
+ * A symbol ends at its size or at its section's end, whichever comes first; a symbol without a size
  * (assembly) ends at the next symbol or at its section's end. Past the end no symbol covers the
  * address: the result is false, never the previous symbol. Where several symbols cover an address,
- * the one with the highest start counts; of those with equal starts, a function comes before an
+ * the symbol with the highest start counts; of equal starts, a function comes before an
  * untyped symbol, global before weak before local, then fewer leading underscores, then the
  * alphabetically first. Ignored are labels inside a sized symbol, mapping symbols ($x) and local
  * labels of compilers (.L). Clones (foo.cold, foo.isra.0) are symbols of their own. The stub of a

@@ -1,9 +1,9 @@
 /* compile.c: sorts the rules of all sources into one table.
  *
- *   FDEs, Go's functions, code that neither has -> functions by address -> rows (address, rule)
+ *   FDEs, Go's functions, other code -> functions by address -> rows (address, rule)
  *       -> pages of 4 KiB -> blob
  *
- * Neighbouring rows with the same rule become one. Only padding lies between functions, and no
+ * Neighbouring rows with the same rule become one row. Only padding lies between functions, and no
  * program stops in padding: gaps shorter than GAP_BYTES get no row.
  */
 #include "unwind/cfi.h"

@@ -51,8 +51,8 @@ static bool copied_word(const pt_unwind_limits *limits, uint64_t addr, uint64_t 
 }
 
 /* Steps out of a trampoline in memory without a file that aligns the stack by one word and calls:
- * `sub $8, %rsp; call *%rcx; add $8, %rsp; ret`. CPython's -X perf makes such ones
- * (Python/asm_trampoline.S). Its caller must have a rule. */
+ * `sub $8, %rsp; call *%rcx; add $8, %rsp; ret`. CPython's -X perf makes such trampolines
+ * (Python/asm_trampoline.S). The trampoline's caller must have a rule. */
 static bool step_by_aligned_call(pt_unwind_state *state, const pt_unwind_modules *modules,
                                  const pt_unwind_limits *limits)
 {

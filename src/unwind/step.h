@@ -240,7 +240,8 @@ static inline bool is_usual(const pt_machine *machine, const pt_unwind_rule *rul
 }
 
 /* Sets a slot, except pc, generation and (of PT_SLOT_RULE) number. has_base_table: the code's
- * module has one; usual steps do not follow the base register. */
+ * module has a base_table, so the slot gets no usual rule: usual steps do not follow the base
+ * register. */
 static inline void put_rule(pt_unwind_slot *slot, const pt_machine *machine,
                             const pt_unwind_rule *rule, bool has_base_table)
 {

@@ -41,7 +41,8 @@ static bool rule_is_good(const pt_unwind_rule *rule)
            rule->pc_slot < PT_SLOT_COUNT && rule->fp_slot < PT_SLOT_COUNT && rule->is_signal <= 1;
 }
 
-/* Checks rows: each page has one at 0, the rows of a page ascend, and each has an existing rule. */
+/* Checks rows: each page has a row at offset 0, the rows of a page ascend, and each row has an
+ * existing rule. */
 static bool rows_are_good(const pt_unwind_table *t)
 {
     if (t->pages[0] != 0 || t->pages[t->page_count] != t->row_count) return false;

@@ -37,7 +37,7 @@ typedef struct {
         has_runtime; /* it may have code of a runtime that keeps frames in its own way (copied.h) */
 } pt_unwind_module;
 
-/* All code of a process at one time. Immutable: changes make a new one. */
+/* All code of a process at one time. Immutable: each change of the code makes a new value. */
 typedef struct {
     const pt_unwind_module *modules; /* ascending, without overlaps */
     uint32_t count;

@@ -136,7 +136,7 @@ static inline uint64_t pt_journal_period_ns(uint64_t hz)
 typedef struct {
     char magic[8];         /* PT_JOURNAL_MAGIC; written last */
     uint32_t byte_order;   /* PT_JOURNAL_BYTE_ORDER */
-    uint32_t version;      /* PT_JOURNAL_VERSION; another one has another layout */
+    uint32_t version;      /* PT_JOURNAL_VERSION; another version has another layout */
     uint32_t header_bytes; /* where the first area starts */
     uint32_t word_bytes;   /* of the process: 4 or 8 */
     uint32_t machine;      /* e_machine of its ELF */

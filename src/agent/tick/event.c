@@ -34,8 +34,8 @@
 
 enum { OUT_OF_STEP = 113 };
 
-/* The struct of Linux 5.13; the one in the headers of older systems lacks its last word
- * (perf_event_open(2)). */
+/* The struct of Linux 5.13 (perf_event_open(2)). The struct in the headers of older systems lacks
+ * the last word. */
 typedef union {
     struct perf_event_attr attr;
     uint64_t words[16];

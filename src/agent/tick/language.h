@@ -1,6 +1,6 @@
 /* language.h: the handler's data about each language whose functions it reads from an interpreter's
- * memory. A language is a row here, a row in agent/languages.c, and a file in each of the two
- * folders. */
+ * memory. A language has a row here and a row in agent/languages.c, and a file in this folder and
+ * in agent. */
 #pragma once
 
 #include <stdatomic.h>

@@ -65,10 +65,10 @@ bool pt_tick_copy_memory(uint64_t addr, void *to, size_t size);
 /* The same through the parts that were copied before. */
 bool pt_tick_copy_by_parts(pt_tick_copies *copies, uint64_t addr, void *to, size_t size);
 
-/* Can the page be read now? Asks the kernel. */
+/* Can the page be read now? Tests it by a system call. */
 bool pt_tick_ask_for_page(uint64_t page);
-/* Does the kernel say that the page cannot be read? It says nothing where a filter refuses the
- * system call (seccomp). */
+/* Is it certain that the page cannot be read? False also if a filter refuses the system call of the
+ * test (seccomp). */
 bool pt_tick_lacks_page(uint64_t page);
 
 /* Can the page be read? Uses an earlier result if the reading may, else tests the page. */

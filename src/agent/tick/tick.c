@@ -313,9 +313,9 @@ static void wake_ticker(pt_thread *self)
         syscall(SYS_futex, &pt_tick.ticker_waits, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-/* Requests another period from the keeper after enough ticks of this one. The handler cannot do
- * this itself, since the event's descriptor is closed; the keeper has a table of descriptors of its
- * own and opens another event. */
+/* Requests another period from the keeper after enough ticks of the present period. The handler
+ * cannot change the period itself, since the event's descriptor is closed; the keeper has a table
+ * of descriptors of its own and opens another event. */
 static void count_of_period(pt_thread *self)
 {
     enum {

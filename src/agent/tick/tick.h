@@ -157,7 +157,7 @@ typedef struct {
     struct timespec left; /* the kernel reads it here */
 } pt_tick_wait;
 
-/* A thread of the host. Slots are never unmapped; `live` says whether one is in use. */
+/* A slot: a thread of the host, if `live`. Slots are never unmapped. */
 typedef struct pt_thread {
     _Atomic(pt_tick_ring *) ring;   /* NULL: not sampled now */
     _Atomic(uintptr_t) wants_stack; /* a stack pointer whose bounds the drain should find, or 0 */
@@ -260,7 +260,7 @@ typedef struct {
     void *filter_arg;
     /* Where system calls are made as tick/wait.c knows them: libc, and libpthread before 2.34. */
     pt_tick_code libc_code[2];
-    bool has_sticky_limits;    /* select and ppoll do not say what is left of their time limits */
+    bool has_sticky_limits;    /* select and ppoll leave their time limits unchanged */
     pt_tick_code main_start;   /* around the call of main in libc */
     pt_tick_code thread_start; /* around the call of a start routine in libc */
     pt_tick_code own_start;    /* the library's thread function, which libc calls, and which calls
@@ -312,7 +312,7 @@ void pt_tick_wait_ended(void);
 bool pt_tick_is_tick(int signo, const siginfo_t *info);
 
 /* For a thread that gets no more ticks and whose handler does not run; clock_ns: its CPU clock. If
- * another tick was due since the last one, counts the whole periods after the last tick for the
+ * another tick was due since the last tick, counts the whole periods after the last tick for the
  * stack of that tick; without any tick, for the function that the thread began with. */
 void pt_tick_settle(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns);
 /* Likewise counts the periods of ticks that took no sample, because the thread rested, for the
@@ -382,7 +382,7 @@ typedef struct pt_tick_walk {
     pt_unwind_cache *cache;
     pt_tick_python_cache *python_cache; /* or NULL */
     pt_tick_stack own_stack;            /* the thread's, as it was known when the walk began */
-    pt_tick_stack stack;                /* the one that the walk is on */
+    pt_tick_stack stack;                /* the stack that the walk is on */
     unsigned stack_changes;             /* how often the walk searched for the stack's bounds, or
                                          * extended them */
     uint64_t pc; /* of the frame at hand; if not the innermost: of a call, or of an interrupted
