@@ -1,5 +1,5 @@
-/* cmd.h: the struct of a command, and what all commands share. Each command is one file;
- * commands.def lists pitot's own, one X(name) a line, in the order in which help shows them.
+/* cmd.h: the struct of a command, and the declarations that all commands share. Each command is one
+ * file; commands.def lists pitot's own commands, one X(name) a line, in the order of help.
  *
  *     typedef struct { bool gzip; } squeeze_settings;
  *     static const pt_option squeeze_rows[] = { ... base/options.h ... };
@@ -134,7 +134,7 @@ typedef struct pt_cmd_context {
 
     /* PT_NEEDS_PROFILE */
     pt_loaded loaded;
-    const pt_profile *profile; /* as loaded, and symbolized if so asked */
+    const pt_profile *profile; /* as loaded; symbolized if the command or its user requests it */
     const pt_profile *as_read; /* PT_KEEPS_READ: the profile before symbolizing; or NULL */
     /* PT_KEEPS_SIDES, if ->profile is a difference: the subtracted profile [PT_BEFORE] and the one
      * that it was subtracted from [PT_AFTER] (view/diff.h); else NULL */

@@ -301,8 +301,8 @@ static void find_growth(pt_diff_verdict *v, const pt_diff *diff, bool has_whole,
     }
 }
 
-/* The growth beyond the limit: one that is beyond doubt if there is one, else one that is beyond
- * noise. .row: the function that grew; PT_NONE = no function did. */
+/* The verdict on growth beyond the limit: a growth that is beyond doubt if there is any, else a
+ * growth that is beyond noise. `row` of the result: the function that grew; PT_NONE: none did. */
 static pt_diff_verdict verdict_of(const pt_diff_settings *settings, const pt_diff *diff)
 {
     const double whole = diff->all.value[PT_BEFORE];

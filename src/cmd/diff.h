@@ -1,4 +1,4 @@
-/* diff.h: what `diff` and `ci` share: two sides of runs, compared. */
+/* diff.h: shared by `diff` and `ci`: the comparison of two sides, each of one or more runs. */
 #pragma once
 
 #include "cmd/cmd.h"

@@ -21,7 +21,7 @@ static void put_words(pt_out *out, const char *heading, const char *words)
     if (words != NULL) pt_outf(out, "    %s %s\n", heading, words);
 }
 
-/* A row a format, a column a capability; letters stand for the capabilities. */
+/* Puts the table: a row for each format, a column for each capability, which has a letter. */
 static void put_table(pt_out *out)
 {
     pt_outf(out, "\n%-14s", "");

@@ -103,7 +103,7 @@ static char *brief_name(void *context, const pt_profile *p, uint32_t function)
     pt_buf brief = PT_BUF_INIT;
     pt_brief_name(pt_text(p, p->function->name[function]), &brief);
     char *name = pt_buf_take(&brief, NULL);
-    /* A box breaks lines at points, so three points become one character. */
+    /* Boxes break a name at its dots, so the three dots of "..." become one character. */
     for (char *dots = name; (dots = strstr(dots, "...")) != NULL;)
         memcpy(dots, "\u2026", 3);
     return name;

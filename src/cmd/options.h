@@ -33,7 +33,7 @@ typedef struct pt_symbol_settings {
 typedef struct pt_place_settings {
     pt_option_list binary_dirs, debug_dirs;
     bool debuginfod; /* ask servers */
-    bool cache;      /* keep what was found out */
+    bool cache;      /* keep names and files that were found, for later runs */
     uint64_t cache_bytes;
 } pt_place_settings;
 
@@ -55,7 +55,7 @@ void pt_query_each(const pt_query *query,
                    void (*use)(void *context, const pt_option *row, const char *value),
                    void *context);
 
-/* A command's own options first, then what it shares with others. */
+/* The options of a command: its own first, then those that it shares with other commands. */
 typedef struct pt_command_options {
     pt_option_part parts[7];
     pt_options options; /* points into this struct: do not copy */

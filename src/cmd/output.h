@@ -20,8 +20,8 @@ typedef struct pt_output_settings {
     mode_t mode; /* of files of the profile; PT_MODE_USUAL (0) unless the command sets it */
 } pt_output_settings;
 
-/* Rows for a settings struct with a field `output` of this type: where the profile goes, and how.
- */
+/* Rows of the options for the output file and its format. The settings struct has a field `output`
+ * of type pt_output_settings. */
 #define PT_OUTPUT_FILE_ROWS(settings)                                                              \
     PT_ROW("output", STRING, settings, output.output, .letter = 'o',                               \
                                                                                                    \
@@ -50,7 +50,7 @@ typedef struct pt_output_settings {
         .details = "Without it pitot writes gzip, which all readers of profile.proto accept."      \
     }
 
-/* The same, with the event that is written. */
+/* As PT_OUTPUT_FILE_ROWS, with the option for the event that is written. */
 #define PT_OUTPUT_ROWS(settings)                                                                   \
     PT_OUTPUT_FILE_ROWS(settings),                                                                 \
     {                                                                                              \
@@ -66,8 +66,7 @@ typedef struct pt_output_settings {
 void pt_cmd_say_losses(const pt_diag *losses, const pt_format *format, const char *verb);
 /* Writes the profile. With --strict a loss is an error and nothing is written; else losses are
  * facts for the diag. otherwise: the format if neither --to nor the file's name chooses one; NULL:
- * a missing format is a usage error.
- * Returns the exit status. */
+ * a missing format is a usage error. Returns the exit status. */
 int pt_cmd_write(pt_cmd_context *context, const pt_output_settings *settings,
                  const pt_profile *profile, const char *otherwise);
 

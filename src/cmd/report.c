@@ -1,7 +1,8 @@
 /* report.c: pitot report: the page of `pitot serve` with its reports inside, as one file.
  *
- * Each report is made as the page asks for it (web/src/app), by the same commands. Those on single
- * functions are made for the functions that take most, as long as there is room.
+ * Each report is made by the command, and with the options, with which the page would request it
+ * from a server (web/src/app). Reports on single functions are made for the functions with the
+ * largest values, as long as there is room.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -152,13 +153,13 @@ static void add_inverted_reports(answers *a)
     add_answer(a, "traces", NULL, "traces", traces);
 }
 
-/* Is there a source file to look for? */
+/* May the row's function have source text? */
 static bool has_source(const pt_top_row *row)
 {
     return !row->unnamed;
 }
 
-/* Is there a file with instructions to look for? */
+/* May the row have instructions: is the image of its code known? */
 static bool has_code(const pt_top_row *row)
 {
     return row->has_image;

@@ -1,4 +1,4 @@
-/* symbolize_int.h: what the files of `pitot symbolize` share.
+/* symbolize_int.h: declarations that the files of `pitot symbolize` share.
  *
  *   lines ---- read_request ----> requests ---- answer ----> answers ---- print ----> text
  *

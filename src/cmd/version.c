@@ -1,4 +1,4 @@
-/* version.c: which pitot this is, and what it was built with. */
+/* version.c: pitot version: prints the version, and the libraries that pitot was built with. */
 #include <libdeflate.h>
 #include <zlib.h>
 #include <zstd.h>

@@ -233,7 +233,7 @@ static void answer_file(const web *w, const pt_serve_request *request, pt_serve_
     }
 }
 
-/* Lists the user's questions, after a change if the request posts one. */
+/* Lists the user's questions. If the request posts a change, makes the change first. */
 static void answer_questions(const pt_serve_request *request, pt_serve_answer *answer)
 {
     PT_AUTO(pt_buf) said = PT_BUF_INIT;

@@ -1,5 +1,5 @@
 /* web_questions.h: questions that the user of the page keeps under a name: the address of a view
- * below /ui/, as in "top?f=parse". All servers of a user have the same ones, in one file.
+ * below /ui/, as in "top?f=parse". All servers of a user have the same questions, in one file.
  */
 #pragma once
 

@@ -26,7 +26,7 @@ typedef struct pt_diff_verdict {
     bool is_total;             /* the function's total grew, not its self */
 } pt_diff_verdict;
 
-/* The report: facts of both sides, a table of the rows, what noise explains. */
+/* Puts the report as text: the facts of both sides, the number of marked changes, the table. */
 void pt_diff_text(pt_out *out, const pt_look *look, const pt_diff_head *head, const pt_diff *diff);
 /* The growth and the limit, as a text for messages, which the caller frees. verdict->grown must not
  * be NULL. */

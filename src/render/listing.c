@@ -96,14 +96,14 @@ static size_t columns_before(const writer *w)
     return 2 * ((size_t)w->width + 8) + 3;
 }
 
-/* What is left of the terminal's width for a text behind `used` columns; 0: no limit. */
+/* The columns of the terminal that are left for a text behind `used` columns; 0: no limit. */
 static size_t room_behind(const writer *w, size_t used)
 {
     if (w->look->width == 0) return 0;
     return w->look->width > used + 8 ? w->look->width - used : 8;
 }
 
-/* Puts w->text, cut to what the terminal has left after `used` columns. */
+/* Puts w->text, cut to the columns that the terminal has left after `used` columns. */
 static void put_cut_text(writer *w, size_t used, pt_colour colour)
 {
     pt_text_colour(w->out, w->look, colour);

@@ -20,7 +20,7 @@ void pt_markdown_title(pt_out *out, const char *name)
     pt_out_char(out, '`');
 }
 
-/* Puts the text as code in a cell; ' stands for its backticks. */
+/* Puts the text as code in a cell. A backtick of the text becomes '. */
 static void put_code(pt_out *out, const char *text)
 {
     PT_AUTO(pt_buf) part = PT_BUF_INIT;

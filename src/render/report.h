@@ -27,8 +27,8 @@ typedef struct pt_report_head {
     double kept_share;  /* of the whole profile's */
 } pt_report_head;
 
-/* Passes on the facts of a head one by one, as short texts: the samples that a query left,
- * duration, quality. For pictures, whose heads are no lines. */
+/* pt_report_facts calls `tell` with each fact of a head, as a short text: the samples that a query
+ * left, duration, quality. It is for pictures, which do not show the head as lines. */
 typedef void pt_fact_fn(void *context, const char *text);
 void pt_report_facts(const pt_report_head *head, pt_fact_fn *tell, void *context);
 

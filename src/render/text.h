@@ -58,12 +58,12 @@ typedef enum {
     PT_COLOUR_QUIET,  /* details that a reader may skip */
 } pt_colour;
 
-/* Begin and end of a colour; nothing if the look has none. */
+/* Put the control sequences that begin and end a colour; nothing if the look has no colours. */
 void pt_text_colour(pt_out *out, const pt_look *look, pt_colour colour);
 void pt_text_colour_end(pt_out *out, const pt_look *look, pt_colour colour);
 
 /* A share of 0..1 as a percentage: "45.2%", "0.04%", "<0.01%", "100%", "0%"; negative ones as
- * "-3.1%". Returns buf. */
+ * "-3.1%". */
 typedef struct {
     char text[16];
 } pt_percent;

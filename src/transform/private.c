@@ -38,7 +38,7 @@ static const char *const kept_label[] = {
 /* The parts of a path that stay; the caller frees the text. */
 static char *clean_path(const char *path)
 {
-    const size_t bytes = strcspn(path, "?#"); /* of an address its query goes, too */
+    const size_t bytes = strcspn(path, "?#"); /* of an address the query is removed, too */
     const bool is_address = strstr(path, "://") != NULL;
     PT_FREE char *whole = is_address ? pt_strndup(path, bytes) : pt_strdup(path);
     const char *const backslash = strrchr(whole, '\\');

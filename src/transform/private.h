@@ -7,7 +7,7 @@
  *             absolute path its file's name
  *   labels    labels that pitot gives (private.c lists them) and that the caller names stay
  *   header    host, system, processor, command line, comments, address of documentation, patterns,
- *             ids of other tools and unknown fields go
+ *             ids of other tools and unknown fields are removed
  *
  * Names of functions, files, processes and threads, build ids, numbers of processes, times and
  * values stay. */

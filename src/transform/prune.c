@@ -9,10 +9,10 @@
 
 enum { UNASKED, STAYS, GOES };
 
-/* What happens to a location. */
+/* The effect of the patterns on a location. */
 enum {
-    PRUNED = 1 << 0,  /* its outermost function matches: it goes, with its callees */
-    TRIMMED = 1 << 1, /* an inlined function matches: the outer ones stay */
+    PRUNED = 1 << 0,  /* its outermost function matches: it is removed, with its callees */
+    TRIMMED = 1 << 1, /* an inlined function matches: only the functions around that stay */
 };
 
 typedef struct {

@@ -26,7 +26,7 @@ const pt_profile *pt_divide(const pt_profile *profile, double by);
 typedef struct pt_subtract_options {
     bool marks_base;             /* -diff_base: labels the base's samples with PT_BASE_KEY */
     bool normalizes;             /* first scales profile to the base's totals */
-    const pt_merge_rules *rules; /* how to merge; NULL: as merge.h says */
+    const pt_merge_rules *rules; /* rules of merging; NULL: those of pt_merge_new */
 } pt_subtract_options;
 
 /* profile minus base: negates base's values, then merges both (merge.h). */

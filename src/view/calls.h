@@ -10,9 +10,8 @@
  * A function here is a row of the fold (fold.h) in one mapped file. Functions that are inlined into
  * it are a part of it, as they are for a tool that counts calls. Functions of the same name in two
  * files stay two functions, since the cost of one may include that of the other. If arcs have calls
- * but no cost
- * (gmon.out), totals are unknown: gprof guesses them from the share of calls, as `pitot gprof`
- * does. */
+ * but no cost (gmon.out), totals are unknown: gprof guesses them from the share of calls, as `pitot
+ * gprof` does. */
 #pragma once
 
 #include "view/fold.h"

@@ -75,7 +75,7 @@ typedef struct pt_code_row {
     size_t text_size;
     int64_t self, total; /* self: of samples that were taken in the row; total: also of samples in
                           * functions that were called from it */
-    bool after_gap;      /* rows between the former one and this one are left out */
+    bool after_gap;      /* rows between this row and the row before it are left out */
     bool owns_text;
     /* Of a source line. */
     size_t call_first, call_count;   /* its calls (listing.h) */

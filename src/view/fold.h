@@ -31,7 +31,7 @@ typedef enum {
     PT_UNNAMED_FUNCTION, /* each piece of code that unwind tables know: "[libfoo.so+0x1200..]"; each
                             other address by itself */
     PT_UNNAMED_ADDRESS,  /* each address is a row: "[libfoo.so+0x1234]" */
-    PT_UNNAMED_OBJECT,   /* each mapped file is one: "[libfoo.so]"; "[unknown]" without a mapping */
+    PT_UNNAMED_OBJECT,   /* each mapped file: "[libfoo.so]"; "[unknown]" without a mapping */
 } pt_unnamed;
 
 typedef struct pt_fold_rule {

@@ -4,7 +4,7 @@
  *   stack  main > run > alloc        one distinct stack at a time, never one sample at a time
  *   node   a row of the fold (view/fold.h): a function, a file, a line, an address
  *          flat: stacks that end there; cum: stacks with it anywhere, once each
- *   edge   caller -> callee, once a stack; inlined if every one of its calls was inlined;
+ *   edge   caller -> callee, counted once a stack; inlined if all its calls were inlined;
  *          residual if it passes frames whose nodes were cut
  *
  * The rules are those of google/pprof (internal/graph/graph.go and newTrimmedGraph of

@@ -33,7 +33,7 @@ typedef struct pt_info_label {
 typedef enum {
     PT_LACK_NAMES,     /* locations without a function name */
     PT_LACK_LINES,     /* named locations without a source line */
-    PT_LACK_BUILD_IDS, /* mappings of files without one */
+    PT_LACK_BUILD_IDS, /* mappings of files without a build id */
     PT_LACK_MAPPINGS,  /* locations with an address outside any mapping */
     PT_LACK_PERIOD,    /* the number of events that a sample stands for */
     PT_LACK_TIME,      /* the time of each sample */

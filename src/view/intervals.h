@@ -5,7 +5,7 @@
  *
  *   clocks, counters   the whole is known, but not the row's share: binomial (Wilson's score)
  *   waits, heaps       the number of draws is random, too: Poisson
- *   unequal weights    like that number of equal draws that would vary as much (draws.h) */
+ *   unequal weights    as for the number of equal draws that would vary as much (draws.h) */
 #pragma once
 
 #include "view/table.h"

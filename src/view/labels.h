@@ -9,7 +9,7 @@ typedef struct pt_labels_request {
     size_t limit;  /* values wanted of each key; 0 = all */
 } pt_labels_request;
 
-/* One value of a key. A sample that has it twice counts once. */
+/* One value of a key. A sample that has the value twice counts once. */
 typedef struct pt_label_value {
     const char *text; /* NULL: a number */
     int64_t number;

@@ -1,4 +1,4 @@
-/* runtimes.c: see runtimes.h. Looks once at each distinct stack. */
+/* runtimes.c: see runtimes.h. Examines each distinct stack once. */
 #include "view/runtimes.h"
 
 #include <stdlib.h>
@@ -59,8 +59,9 @@ static const runtime runtimes[] = {
 enum { RUNTIMES = PT_COUNT(runtimes), NONE = RUNTIMES };
 _Static_assert((int)RUNTIMES <= (int)PT_NAMELESS_LANGUAGES_MAX, "each may be told");
 
-/* Is the rest of a file name a version? "" of node, "3.11" of python, ".so.1.0" of libpython3.9,
- * "-fpm8.2" of php. Other programs' names have other rests: node-agent, node_exporter. */
+/* Is the end of a file name, behind the runtime's name, a version? It is "" of node, "3.11" of
+ * python, ".so.1.0" of libpython3.9, "-fpm8.2" of php. Names of other programs end otherwise:
+ * node-agent, node_exporter. */
 static bool is_version(const char *text)
 {
     if (pt_begins(text, "-fpm") || pt_begins(text, "-cgi")) text += 4;

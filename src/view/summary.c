@@ -1,4 +1,4 @@
-/* summary.c: looks once at each sample, and once at each distinct stack. */
+/* summary.c: see summary.h. Examines each sample once, and each distinct stack once. */
 #include "view/summary.h"
 
 #include <string.h>

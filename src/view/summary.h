@@ -32,8 +32,8 @@ typedef struct pt_summary {
 /* The number of samples that were taken; see pt_summary.samples. */
 int64_t pt_summary_samples(const pt_profile *profile);
 
-/* Is the period one of sampling? unit: a string. A period of one nanosecond or byte means that each
- * was counted, and is none. */
+/* Is the period one of sampling? unit: a string. A period of one nanosecond or byte is none: it
+ * means that each nanosecond or byte was counted. */
 bool pt_period_samples(const pt_profile *profile, int64_t period, uint32_t unit);
 
 /* Are callers and callees those of arcs? They are if the profile has arcs and no stacks. */

@@ -261,8 +261,8 @@ static void place_by_self(const pt_profile *p, pt_top *top, line_values *lines)
     }
 }
 
-/* For the shown rows, from each frame with samples: whether all frames are inlined, the start line,
- * the self of each line. */
+/* Sets the fields of the shown rows that depend on all their frames with samples: are all frames
+ * inlined, the start line, and the line, by the self of each line. */
 static void place_rows(const counting *t, pt_top *top, const uint32_t *shown_as)
 {
     const pt_profile *p = t->profile;

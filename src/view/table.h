@@ -2,7 +2,8 @@
  * in the row (self) and of the samples with the row on their stack (total).
  *
  * Rules, which are those of `pprof -top`: self goes to the innermost line of the leaf; total counts
- * a stack once however often a recursive function is on it; frames are rows as the fold says.
+ * a stack once however often a recursive function is on it; the fold (fold.h) gives frames their
+ * rows.
  */
 #pragma once
 
@@ -38,7 +39,7 @@ typedef struct pt_top_row {
                        * the function's first line if self is 0; 0 = unknown */
     int64_t self, total;
     double self_share, total_share; /* of the whole, 0 to 1 (more if values cancel out) */
-    bool inlined;                   /* every frame of it was inlined into another one */
+    bool inlined;                   /* every frame of the row was inlined into another frame */
     bool unnamed;                   /* the name is an address or a file */
     bool has_image;                 /* the name is a function's, or its file is known */
     uint32_t id;                    /* the row's number in the fold: the same in every table of one

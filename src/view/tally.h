@@ -4,8 +4,9 @@
  *   stack [a@7 < main@3]   5      ->    cell (a, 7)    self 5  total 5    group a     5  5
  *   stack [a@9 < main@3]   1            cell (main, 3) self 0  total 6    group main  0  6
  *
- * self has the samples that were taken in the cell, total also those in what it called. A sample
- * counts once for a cell and once for a group, however often a recursive function is on its stack.
+ * self: samples that were taken in the cell; total: also samples in functions that were called from
+ * it. A sample counts once for a cell and once for a group, however often a recursive function is
+ * on its stack.
  */
 #pragma once
 

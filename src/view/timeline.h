@@ -1,5 +1,5 @@
 /* timeline.h: an event over time: by process, by thread and by cpu, in equal steps; and a heat map
- * of seconds, which shows what repeats every second, and what happens once.
+ * with a row for each second, in which work that repeats every second is seen as a column.
  *
  *   track "all"            [ 9 8 0 9 ]    sums of the event in each step
  *   track "process 7"      [ 9 8 0 9 ]

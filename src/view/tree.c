@@ -6,7 +6,7 @@
 
 #include "view/table.h"
 
-/* The text of a name, made when it is first asked for. */
+/* The text of a name, made when it is first needed. */
 static const char *text_of(pt_tree *t, uint32_t name)
 {
     char **text = &t->name_text[name];

@@ -670,7 +670,8 @@ static void keep_ways(pt_why *why, const reader *r, ways *w, size_t limit)
     pt_index_done(&w->index);
 }
 
-/* Sets the values of stacks without the function to 0. The whole is then the sum of the others. */
+/* Sets the values of stacks without the function to 0. The whole becomes the sum of the remaining
+ * values. */
 static pt_status ask_for_function(pt_why *why, reader *r, const pt_why_request *request,
                                   pt_error *reterr)
 {

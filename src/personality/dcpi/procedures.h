@@ -16,7 +16,7 @@
 typedef struct pt_procedures_request {
     const pt_regex *pattern; /* of names; NULL = all */
     uint64_t address;        /* not 0: also procedures that have counts on both sides of it */
-    const bool *in_image;    /* NULL, or one flag an image of the counts */
+    const bool *in_image;    /* NULL = all; else for each image of the counts: is it wanted? */
     uint32_t column;         /* of the counts: procedures are ordered by it, the largest first */
     size_t limit;            /* the most procedures; 0 = all */
     const pt_code_options *code;

@@ -1,4 +1,4 @@
-/* command.h: what the files of the gprof personality share. */
+/* command.h: declarations that the files of the gprof personality share. */
 #pragma once
 
 #include "base/error.h"

@@ -89,7 +89,7 @@ typedef struct pt_gprof_block {
     uint32_t symbol;
 } pt_gprof_block;
 
-/* A function, a line of one, or a cycle. Times are in ticks. */
+/* A function, a line of a function, or a cycle. Times are in ticks. */
 typedef struct pt_gprof_symbol {
     const char *name;        /* linked name; NULL: the symbol is a cycle */
     uint64_t addr, end_addr; /* of its first and its last byte */

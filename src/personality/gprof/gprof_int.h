@@ -1,4 +1,4 @@
-/* gprof_int.h: what the files that compute gprof's reports share. */
+/* gprof_int.h: declarations that the files that compute gprof's reports share. */
 #pragma once
 
 #include "personality/gprof/gprof.h"

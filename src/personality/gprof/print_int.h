@@ -1,4 +1,4 @@
-/* print_int.h: what the files of gprof's renderer share. */
+/* print_int.h: declarations that the files of gprof's renderer share. */
 #pragma once
 
 #include "personality/gprof/print.h"

@@ -1,5 +1,5 @@
-/* perl.h: what the files of this personality share. It prints the numbers, text and dot of the
- * Perl pprof that gperftools shipped until 2.16.
+/* perl.h: declarations that the files of this personality share. The personality prints the
+ * numbers, text and dot of the Perl pprof that gperftools shipped until 2.16.
  *
  *   files -> read.c, heap.c: stacks of addresses, each with one value, and the list of mappings
  *         -> libs.c: the object of each address

@@ -228,8 +228,8 @@ static uint32_t model_address(pt_perl_session *s, const pt_profile *p, uint32_t 
     return id;
 }
 
-/* The event that is shown: that of the options, or the default one; for a default event in time the
- * first event, if it counts samples. */
+/* The event that is shown: the one that the options choose, else the default event. If the default
+ * event is a time and the first event counts samples, the first event. */
 static uint32_t model_event(const pt_perl_session *s, const pt_profile *p)
 {
     static const struct {
