@@ -76,7 +76,7 @@ bool pt_images_may_be(const char *name, const char *path)
 }
 
 typedef struct {
-    uint64_t symbols, strings, hash, relocations; /* where they are; 0 = nowhere */
+    uint64_t symbols, strings, hash, relocations; /* addresses of tables; 0 = there is none */
     uint64_t relocation_bytes;
 } tables;
 

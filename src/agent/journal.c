@@ -13,7 +13,7 @@
 
 enum {
     IMAGE_MAX_BYTES = PT_JOURNAL_MAX_BYTES,
-    IMAGE_MIN_BYTES = 1 << 20, /* not worth starting with less */
+    IMAGE_MIN_BYTES = 1 << 20, /* if there is room for less only, no image is opened */
     STEP_BYTES = 1 << 20,
 };
 

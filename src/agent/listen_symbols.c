@@ -232,7 +232,7 @@ static void name_mapping(lookup *l, const pt_maps_line *row)
                     (s.type == STT_FUNC || s.type == STT_GNU_IFUNC) && s.section_index != SHN_UNDEF)
                     take_symbol(l, first, limit, &s);
             }
-            break; /* the other table contains all dynamic symbols */
+            break; /* a full table contains all dynamic symbols, too */
         }
     }
     close_image(&m);

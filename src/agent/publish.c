@@ -37,7 +37,7 @@
 enum {
     PAGE_BYTES = 4096, /* the unit of changes, whatever the machine's page size is */
     PAGES = PT_JOURNAL_MAX_BYTES / PAGE_BYTES,
-    ANSWER_WITHIN_S = 10, /* for a keeper that has not begun to answer */
+    ANSWER_WITHIN_S = 10, /* a request waits so long for the keeper to begin its answer */
 };
 
 /* The keeper's memory: pieces of the image, one after the other, in the order of writing. */
@@ -61,7 +61,7 @@ static _Atomic(bool) is_lost;
 /* Used under the lock; also by the keeper while the thread with the lock waits for it. */
 static PT_FAR uint8_t changed_pages[PAGES / 8];
 static struct {
-    size_t first, limit; /* no page outside has changed */
+    size_t first, limit; /* all changed pages lie in [first, limit) */
     size_t length;       /* of the file, as far as it was written or is being written */
     bool is_begun;       /* the header's magic was written or is being written */
 } copy;

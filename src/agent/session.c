@@ -200,9 +200,10 @@ static void leave_file(void)
     pt_agent_unlock(&caller);
 }
 
-/* Does this drain thread belong to the present session? A flag would not do: a session that begins
- * before this thread has noticed the end of its own would clear the flag, both threads would run
- * on, and a thread that waits for this thread would wait for ever. */
+/* Does this drain thread belong to the present session? A flag would not do: if a new session began
+ * before this thread had noticed the end of its own session, it would clear the flag. Then both
+ * drain threads would run on, and a thread that waits for the end of this thread would wait for
+ * ever. */
 static bool is_our_round(int round)
 {
     return pt_agent.on && atomic_load(&pt_agent.drain_round) == round;

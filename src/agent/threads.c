@@ -355,8 +355,8 @@ void pt_threads_wait_for_handlers(void)
     each_live(wait_for_handler);
 }
 
-/* Counts the CPU time after a thread's last tick. Engines whose ticks are not weighed by the
- * thread's CPU clock do not count it. */
+/* Counts the CPU time after a thread's last tick, if the ticks are weighed by the thread's CPU
+ * clock. */
 static void settle_ticks(pt_thread *slot, pt_tick_ring *ring, bool is_last)
 {
     if (ring == NULL) return;

@@ -2,8 +2,8 @@
  *
  *   maps.c ---> images (kept while they are mapped) ---> snapshot ---> pt_tick.modules
  *                  | .eh_frame, copied out of memory          |
- *                  `-> pt_unwind_compile                      `- the former one is freed when no
- *                                                               handler can be using it
+ *                  `-> pt_unwind_compile                      `- a former snapshot is freed when
+ *                                                               no handler can be using it
  *
  * An image is read where it is mapped (images.c). In a recording the table of an image may come
  * from a file that an earlier recording made. */
@@ -53,7 +53,7 @@ typedef struct {
 static struct {
     image *images, *spare;
     uint32_t count, spare_count;
-    uint32_t changes; /* of the maps, when they were last looked at */
+    uint32_t changes; /* pt_maps_changes at the last update */
     uint32_t generation;
     bool pending; /* no attempt was made yet for some images */
     snapshot *current;

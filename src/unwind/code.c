@@ -128,7 +128,7 @@ static void leave_frame(pt_code_state *s)
 
 /* ---- the link register ---- */
 
-/* The place of an access, in words from the CFA; 0: unknown, or none of the frame's. */
+/* The place of an access, in words from the CFA; 0: unknown, or outside the frame. */
 static int16_t place_of(const pt_code_state *s, const pt_insn *insn, int8_t at)
 {
     const bool is_known = insn->access.is_by_fp ? s->has_fp : s->has_sp;

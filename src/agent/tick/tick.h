@@ -209,7 +209,7 @@ typedef struct pt_thread {
     void *event;         /* an event's page, which keeps it alive, or NULL */
     void *first_event;   /* an event that the first tick removes when it arms the other event */
     _Atomic(int) is_active;   /* by the ticker: the thread used CPU time not long ago */
-    _Atomic(int) wants_timer; /* its timer could not be armed: the drain thread should try again */
+    _Atomic(int) wants_timer; /* its event could not be opened: it needs a POSIX timer */
     bool is_unmet;            /* by looks: the thread's first look has not come yet */
     bool has_changed;         /* it has requested another period before */
     /* Not touched by the handler: */
@@ -220,7 +220,8 @@ typedef struct pt_thread {
 
     /* Not touched by the handler. */
     uint64_t begun_ns; /* its CPU clock when its ticks began to count, if they do by that clock */
-    uint64_t ticker_clock_ns, ticker_moved_ns; /* the ticker's: as seen last, and when it moved */
+    uint64_t ticker_clock_ns, ticker_moved_ns; /* its CPU clock as the ticker last read it, and when
+                                                * the ticker last found that it had moved */
     int ticker_fd, ticker_tid;                 /* its file about the thread; 0 = none is open */
     const struct pt_timer_engine *engine;      /* that made its timer; NULL = has none */
     struct pt_thread *next_free;

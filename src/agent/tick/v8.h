@@ -24,7 +24,7 @@
 #include "interp/v8.h"
 
 enum {
-    PT_TICK_V8_FRAMES_MAX = 480, /* in a sample; with the native ones at most a chain */
+    PT_TICK_V8_FRAMES_MAX = 480, /* in a sample; with native frames they fit PT_JOURNAL_CHAIN_MAX */
     PT_TICK_V8_NAME_BYTES = 512,
     PT_TICK_V8_FILE_BYTES = 2048,
 };
