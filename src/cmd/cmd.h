@@ -107,7 +107,7 @@ typedef struct pt_command {
 
 /* All commands, in the order of src/main/commands.c, which defines the table; NULL at the end. */
 extern const pt_command *const pt_commands[];
-/* By name or alias; NULL if there is none. */
+/* Finds a command by its name or alias; NULL if there is none. */
 const pt_command *pt_command_find(const char *name);
 /* The command whose name is most similar to a wrong word; NULL if none is similar. */
 const pt_command *pt_command_nearest(const char *word);

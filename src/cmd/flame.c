@@ -89,7 +89,8 @@ static bool ends_with(const char *text, const char *end)
     return length > end_length && strcasecmp(text + length - end_length, end) == 0;
 }
 
-/* FORMAT_AUTO if the name has no known ending. */
+/* The format that --format or the ending of the output's name chooses; FORMAT_AUTO: neither does.
+ */
 static flame_format format_of(const flame_settings *settings)
 {
     if (settings->format != FORMAT_AUTO) return (flame_format)settings->format;

@@ -64,7 +64,7 @@ static const pt_option_table graph_options = PT_OPTION_TABLE(graph_rows);
 
 /* ---- Which format ---- */
 
-/* NULL if neither the option nor the name decides. */
+/* The format that the option or the ending of the output's name chooses; NULL: neither does. */
 static const char *format_of(const graph_settings *settings)
 {
     if (settings->format > 0) return formats[settings->format];

@@ -126,7 +126,7 @@ char *pt_remote_folder(void)
     return found;
 }
 
-/* "pprof.MAIN.TYPE.TYPE." */
+/* The beginning of a saved profile's name: "pprof.MAIN.TYPE.TYPE.". The caller frees. */
 static char *name_of(const pt_profile *p)
 {
     pt_buf buf = PT_BUF_INIT;

@@ -28,7 +28,8 @@ static bool parse_address(const symbolize_job *j, const char *text, uint64_t *re
     return end != text && errno == 0 && (*end == '\0' || *end == ' ' || *end == '\t');
 }
 
-/* "NAME" or 'NAME' or NAME at *text; moves past it. Free the result; NULL when a quote is open. */
+/* Takes the word NAME from "NAME" or 'NAME' or NAME at *text, and moves *text past it. The caller
+ * frees the word; NULL if a quote is not closed. */
 static char *take_word(const char **text)
 {
     const char *at = *text + strspn(*text, " \t");

@@ -18,7 +18,7 @@ typedef struct pt_web_route {
     const char *options[7]; /* the command's own options that an address may give */
 } pt_web_route;
 
-/* NULL if there is none. */
+/* The route with this name; NULL if there is none. */
 const pt_web_route *pt_web_route_find(const char *name);
 
 typedef struct pt_web_args {

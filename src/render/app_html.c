@@ -17,7 +17,7 @@ static void put_event(pt_json_w *w, const pt_profile *p, uint32_t event)
     pt_json_object_end(w);
 }
 
-/* "top": REPORT, "peek": {"main": REPORT, ...} */
+/* Puts the reports that the file holds: "top": REPORT, "peek": {"main": REPORT, ...} */
 static void put_answers(pt_json_w *w, const pt_app *app)
 {
     pt_json_key_object(w, "answers");
@@ -39,7 +39,7 @@ static void put_answers(pt_json_w *w, const pt_app *app)
     pt_json_object_end(w);
 }
 
-/* "live": null, or {"state": "recording", "seconds": 12, "growth": "8fa0"} */
+/* Puts "live": null, or "live": {"state": "recording", "seconds": 12, "growth": "8fa0"} */
 static void put_live(pt_json_w *w, const pt_app *app)
 {
     char growth[24];

@@ -28,7 +28,7 @@ static pt_value_text value_of(const char *unit, double value)
     return pt_value_of(unit, whole_number(value));
 }
 
-/* "+12ms", "-3", "0" */
+/* A change with its sign: "+12ms", "-3", "0". */
 static pt_value_text change_text(const char *unit, double value)
 {
     pt_value_text text = value_of(unit, value), with_sign;

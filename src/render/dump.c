@@ -56,7 +56,7 @@ static void put_labels(pt_out *out, const pt_profile *p, uint32_t set)
     }
 }
 
-/* The location of a frame without a name. */
+/* Puts the location of a frame without a name. */
 static void put_unnamed(pt_out *out, const pt_profile *p, uint32_t location)
 {
     char text[256];

@@ -26,7 +26,7 @@
 
 #define PT_DUMP_SCHEMA 1
 
-/* limit: samples written; 0 = all. */
+/* Write samples. limit: the most samples; 0 = all. */
 void pt_dump_samples_text(pt_out *out, const pt_look *look, const pt_profile *profile,
                           uint32_t limit);
 void pt_dump_samples_json(pt_out *out, const pt_profile *profile, uint32_t limit);

@@ -29,7 +29,7 @@ void pt_legend_done(pt_legend *lines)
     *lines = (pt_legend){0};
 }
 
-/* The caller frees. */
+/* The value as the report shows it. The caller frees. */
 static char *value_text(const pt_graph_report *report, int64_t value)
 {
     pt_buf buf = PT_BUF_INIT;

@@ -39,11 +39,11 @@ typedef struct pt_legend {
     char **line;
     size_t count;
 } pt_legend;
-/* About the profile: file, build id, comments, type, time, duration. */
+/* Makes the legend about the profile: file, build id, comments, type, time, duration. */
 pt_legend pt_profile_legend(const pt_graph_report *report);
-/* About a report on a graph: the legend of the profile (not if compact, unless full), the filters,
- * the numbers of nodes that are shown and dropped. full: also the dropped edges and the last line.
- */
+/* Makes the legend of a report on a graph: the legend of the profile (unless compact and not full),
+ * the filters, the numbers of nodes that are shown and dropped. full: also the number of dropped
+ * edges and the last line. */
 pt_legend pt_graph_legend(const pt_graph_report *report, const pt_graph *graph, bool full);
 void pt_legend_done(pt_legend *lines);
 

@@ -14,7 +14,7 @@ typedef struct pt_info_file {
     const char *damage; /* NULL, or what is wrong with it */
 } pt_info_file;
 
-/* profile: for the strings of its provenance. */
+/* Write the contents of a profile. profile: it has the strings that info->from names. */
 void pt_info_text(pt_out *out, const pt_look *look, const pt_profile *profile, const pt_info *info,
                   const pt_info_file *files, size_t file_count);
 void pt_info_json(pt_out *out, const pt_profile *profile, const pt_info *info,

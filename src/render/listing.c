@@ -132,7 +132,7 @@ static void put_calls(writer *w, const pt_code_row *row)
     pt_text_colour_end(w->out, w->look, PT_COLOUR_QUIET);
 }
 
-/* Whether two instructions have the same lines in all their frames. */
+/* Do two instructions have the same lines in all their frames? */
 static bool is_same_place(const pt_code_row *a, const pt_code_row *b)
 {
     if (a->frame_count != b->frame_count) return false;
@@ -172,7 +172,7 @@ static void put_place(writer *w, const pt_code_row *row)
     pt_out_char(w->out, '\n');
 }
 
-/* before: the row above, or NULL. */
+/* Puts a row. before: the row above it, or NULL. */
 static void put_row(writer *w, const pt_code_row *row, const pt_code_row *before)
 {
     const size_t used = columns_before(w) + (size_t)w->digits + 2;

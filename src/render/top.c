@@ -8,7 +8,8 @@
 
 #define MOSTLY 0.95 /* a larger share of an own caller is not shown as a number */
 
-/* "util.h:12", without the folders (JSON and CSV have them); "" = unknown, or in the row's name. */
+/* The place of a row, "util.h:12", without the folders (JSON and CSV have them); "": it is unknown,
+ * or a part of the row's name. */
 static char *place_of(const pt_top *top, const pt_top_row *row)
 {
     const bool is_beside = top->by == PT_BY_FUNCTION || top->by == PT_BY_ADDRESS;
@@ -16,7 +17,8 @@ static char *place_of(const pt_top *top, const pt_top_row *row)
     return pt_where_text(row->file, row->line);
 }
 
-/* "<- Ledger::append  ledger.cc:88 62%"; has_file: there is room for the file. */
+/* The text about a row's own caller: "<- Ledger::append  ledger.cc:88 62%". has_file: there is room
+ * for the file. */
 static char *caller_of(const pt_own_caller *caller, bool has_file)
 {
     pt_buf text = PT_BUF_INIT;

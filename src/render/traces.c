@@ -8,8 +8,8 @@
 
 /* ---- Labels of a set ---- */
 
-/* "4.00kB" of 4096 with the unit bytes. A number without a unit may be a process or thread, so its
- * digits are not grouped: "16607". The caller frees the text. */
+/* The text of a label's number: "4.00kB" for 4096 with the unit bytes. A number without a unit may
+ * be a process or thread, so its digits are not grouped: "16607". The caller frees the text. */
 static char *number_text(int64_t number, const char *unit)
 {
     pt_buf buf = PT_BUF_INIT;
@@ -26,7 +26,7 @@ static char *label_text(const pt_profile *p, const pt_label *label)
     return number_text(label->num, pt_text(p, label->unit));
 }
 
-/* "user=ann, bytes=4.00kB" */
+/* Puts the labels of a set: "user=ann, bytes=4.00kB". */
 static void put_labels(pt_buf *to, const pt_profile *p, uint32_t set)
 {
     const uint64_t first = p->labels->offset[set], end = p->labels->offset[set + 1];

@@ -9,11 +9,11 @@ typedef struct {
     char text[48];
 } pt_value_text;
 
-/* "1.23s", "45.6ms", "2.00MB", "1,234": three significant digits in the unit that suits it, or the
- * whole count. */
+/* The text of a value: three significant digits in a suitable unit, or a whole count: "1.23s",
+ * "45.6ms", "2.00MB", "1,234". */
 pt_value_text pt_value_of(const char *unit, int64_t value);
 
-/* "+-95%", the title of a column of half intervals. */
+/* The title of a column of half intervals: "+-95%". */
 pt_value_text pt_half_title(double confidence);
 
 /* The texts of a total and of its share; "-" if the profile has no stacks: no total is known

@@ -31,7 +31,7 @@ static void put_name(pt_buf *to, const pt_look *look, const char *name)
     pt_putf(to, "%s", look->long_names ? name : pt_buf_text(&brief));
 }
 
-/* "Ledger::append (ledger.cc:88)" */
+/* Puts a place: "Ledger::append (ledger.cc:88)". */
 static void put_place(pt_buf *to, const pt_look *look, const pt_why_place *place)
 {
     put_name(to, look, place->name);
@@ -116,7 +116,8 @@ static char *sentence_of(const pt_look *look, const pt_summary *summary, const p
     return pt_buf_take(&text, NULL);
 }
 
-/* "is spent copying memory below f (a.c:3)", "are spent in f itself", "comes from f itself" */
+/* The sentence behind its noun: "is spent copying memory below f (a.c:3)", "are spent in f itself",
+ * "comes from f itself". The caller frees. */
 static char *predicate_of(const pt_look *look, const pt_summary *summary, const char *noun,
                           const pt_why_finding *f)
 {
@@ -125,7 +126,7 @@ static char *predicate_of(const pt_look *look, const pt_summary *summary, const 
     return pt_strf("%s spent %s", pt_ends(noun, "s") ? "are" : "is", text);
 }
 
-/* "main > ... > parse > memcpy" */
+/* The text of a path: "main > ... > parse > memcpy". The caller frees. */
 static char *path_text(const pt_look *look, const pt_why_path *path)
 {
     pt_buf text = PT_BUF_INIT;
@@ -136,7 +137,8 @@ static char *path_text(const pt_look *look, const pt_why_path *path)
     return pt_buf_take(&text, NULL);
 }
 
-/* "Called by parse (a.c:3) 61%, read_all (b.c:9) 22%." */
+/* The text about the direct callers: "Called by parse (a.c:3) 61%, read_all (b.c:9) 22%." The
+ * caller frees. */
 static char *sources_text(const pt_look *look, const pt_why_finding *f)
 {
     pt_buf text = PT_BUF_INIT;
@@ -152,7 +154,7 @@ static char *sources_text(const pt_look *look, const pt_why_finding *f)
 /* A function with at least this many frames in its average stack is reported as calling itself. */
 #define DEPTH_SHOWN 3.0
 
-/* ". Try: reserve the size before the loop" */
+/* The text of a finding's advice: ". Try: reserve the size before the loop". The caller frees. */
 static char *advice_of(const pt_why_finding *f)
 {
     if (f->cause != NULL) return pt_strf(". Try: %s", f->cause->advice);

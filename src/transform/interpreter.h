@@ -11,6 +11,7 @@
  * in C++ stay: Builtins_ArrayMap, the collector. Returns a new reference, to the same profile if
  * nothing changes. */
 const pt_profile *pt_fold_interpreter(const pt_profile *profile, pt_diag *diag);
-/* Locations whose frames pt_fold_interpreter removes from all stacks, as far as the mapped files
- * show it: true for each. The caller frees the array. NULL: no location of such a file. */
+/* For each location: does pt_fold_interpreter remove its frames from all stacks? For a location
+ * that no stack has, its mapped file decides. The caller frees the array; NULL: the profile has no
+ * frames of these languages, so nothing is removed. */
 bool *pt_folded_locations(const pt_profile *profile);

@@ -87,7 +87,7 @@ typedef struct {
     uint64_t start; /* of memory without a file, which is not shared between processes */
 } mapping_key;
 
-/* True for the mapping of gmon.out, which has neither name nor size of its program, only linked
+/* Is it the mapping of gmon.out? That has neither the name nor the size of its program, only linked
  * addresses. */
 static bool is_linked_image(const pt_mapping *m)
 {
@@ -406,7 +406,7 @@ static bool same_strings(const pt_strings *a, const pt_strings *b)
                       memcmp(a->bytes, b->bytes, (size_t)a->offset[a->t.count]) == 0);
 }
 
-/* True if the functions have the same rows. Their strings must be equal already. */
+/* Are the rows of both tables of functions equal? Their tables of strings must be equal. */
 static bool same_functions(const pt_functions *a, const pt_functions *b)
 {
     const uint32_t n = a->t.count;

@@ -8,7 +8,7 @@ enum { UNASKED, NO, YES };
 
 #define PLACE_BYTES 4096
 
-/* Whether the text, as an expression, matches itself as a whole. */
+/* Does the text, as an expression, match the whole text itself? */
 static bool matches_itself(const char *text)
 {
     pt_regex *regex = NULL;
@@ -20,7 +20,7 @@ static bool matches_itself(const char *text)
     return yes;
 }
 
-/* Whether the expression matches all frames that the name means. */
+/* Does the pattern's text, as an expression, match all frames that it means as a name? */
 static bool matches_all(pt_pattern *m, pt_called_fn *is_it)
 {
     const pt_profile *const p = m->profile;

@@ -42,17 +42,17 @@ static inline bool pt_pattern_asked(const pt_pattern *pattern)
     return pattern->text != NULL;
 }
 
-/* Whether a string matches. Use either this or _simple for one pattern, not both. */
+/* Does a string match? For one pattern call either this function or _simple, not both. */
 bool pt_pattern_matches(pt_pattern *pattern, uint32_t string);
-/* Whether a function's name without its parameters matches; see pt_simple_name. */
+/* Does a function's name without its parameters match? See pt_simple_name. */
 bool pt_pattern_matches_simple(pt_pattern *pattern, uint32_t string);
-/* Whether the name or file of the line's function matches. */
+/* Does the name or the file of the line's function match? */
 bool pt_pattern_matches_line(pt_pattern *pattern, uint32_t location, uint32_t line);
-/* Whether the location has no lines, and its name by its place matches ("[libfoo.so+0x1200..]"). */
+/* Has the location no lines, and does the name by its place match ("[libfoo.so+0x1200..]")? */
 bool pt_pattern_matches_place(pt_pattern *pattern, uint32_t location);
-/* Whether the file mapped at the location matches, or its place. */
+/* Does the file mapped at the location match, or the location's place? */
 bool pt_pattern_matches_object(pt_pattern *pattern, uint32_t location);
-/* Whether any line of the location, or its mapped file, matches. */
+/* Does any line of the location match, or its mapped file? */
 bool pt_pattern_matches_location(pt_pattern *pattern, uint32_t location);
 
 /* The part of a function's name without a leading '.' (function descriptors of the PowerPC ELF v1

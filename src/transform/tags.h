@@ -46,7 +46,7 @@ const char *pt_tag_unit_of(const pt_tag_units *units, uint32_t key);
  * no such column. */
 const pt_profile *pt_columns_to_labels(const pt_profile *profile, bool with_time);
 
-/* Whether a label counts; pprof: a number 0 without a unit does not, as in google/pprof. */
+/* Does a label count? With pprof, a number 0 without a unit does not, as in google/pprof. */
 static inline bool pt_label_counts(const pt_label *label, bool pprof)
 {
     return !pprof || label->kind == PT_LABEL_STRING || label->num != 0 || label->unit != 0;

@@ -44,9 +44,9 @@ typedef struct pt_calls {
     uint32_t *in, *out; /* indexes of `call`, in its order: calls to each function; calls from it */
 } pt_calls;
 
-/* rule: how functions are named; inlined functions are no functions here, whatever the rule says.
- * Borrows texts of the profile; the caller calls pt_calls_done. Fails with PT_ERR_LIMIT like
- * pt_fold_init. */
+/* Finds the functions and the calls between them. rule: how functions are named; inlined functions
+ * are no functions here, whatever the rule says. Borrows texts of the profile; the caller calls
+ * pt_calls_done. Fails with PT_ERR_LIMIT like pt_fold_init. */
 pt_status pt_calls_init(pt_calls *ret_calls, const pt_profile *profile, uint32_t event,
                         const pt_fold_rule *rule, pt_error *reterr);
 void pt_calls_done(pt_calls *calls);

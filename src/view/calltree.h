@@ -46,8 +46,8 @@ typedef struct pt_calltree_request {
     bool counts_rows; /* fill row_self and row_total; not in order of time */
     /* In order of thread and time. The profile must have times, and no negative value. */
     bool in_order;
-    /* In order of time: only samples that lie wholly between these values, which are counted from
-     * the left edge. part_end 0 = all. */
+    /* In order of time: only samples that lie wholly between these two places. A place is the sum
+     * of the values to its left. part_end 0 = all. */
     uint64_t part_start, part_end;
 } pt_calltree_request;
 
@@ -67,9 +67,9 @@ typedef struct pt_calltree {
      * left edge to its right edge. That is its total, and for a folded node also the gaps, each
      * lighter than min_weight, between the children that it stands for. */
     uint64_t *start, *width;
-    /* NULL unless the request counts rows: for each row of the fold, its cost at and below the
-     * root, including folded nodes; for a difference, the change. A recursive row counts once a
-     * stack. */
+    /* NULL unless the request counts rows: for each row of the fold, its self and total at and
+     * below the root, including folded nodes; for a difference, their changes. A recursive row
+     * counts once a stack. */
     int64_t *row_self, *row_total;
 } pt_calltree;
 

@@ -24,7 +24,8 @@ struct pt_code_names {
 
 /* ---- Names ---- */
 
-/* The caller frees the name. */
+/* A function's readable name: the linkage name demangled; if it is not mangled, the readable form
+ * of the source name `plain`; else the linkage name as it is. The caller frees the name. */
 static char *make_readable(const char *linkage, const char *plain, pt_demangle_mode mode)
 {
     char *name = pt_demangle(linkage, mode);

@@ -277,7 +277,7 @@ static void judge_change(const diffing *d, const side_sum side[2], double whole,
         c->p = pt_poisson_differ(a, b, wa / wb);
 }
 
-/* which: 0 for self, 1 for total. */
+/* The change of a row's self (which = 0) or total (which = 1). */
 static pt_change change_of(const diffing *d, const cell *cells, size_t which, double whole,
                            reach far)
 {

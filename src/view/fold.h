@@ -79,8 +79,8 @@ typedef struct pt_fold {
     struct pt_text_pool *files; /* pprof: texts of source files */
 } pt_fold;
 
-/* Borrows the profile and the rule's texts; the caller calls pt_fold_done. Fails with PT_ERR_LIMIT
- * if there may be 2^31 rows or more. */
+/* Finds the rows of all locations. Borrows the profile and the rule's texts; the caller calls
+ * pt_fold_done. Fails with PT_ERR_LIMIT if there may be 2^31 rows or more. */
 pt_status pt_fold_init(pt_fold *ret_fold, const pt_profile *profile, const pt_fold_rule *rule,
                        pt_error *reterr);
 void pt_fold_done(pt_fold *fold);

@@ -55,7 +55,7 @@ typedef struct pt_graph_request {
     bool tags;           /* collect labels of the samples at each node; implied by visual */
     int64_t node_count;  /* 0 or less = all */
     double node_fraction, edge_fraction;
-    const char *unit;     /* that numeric tags are shown in: pt_unit_convert */
+    const char *unit;     /* the unit in which numeric tags are shown (pt_unit_convert) */
     const char *tag_unit; /* of the label "bytes", the only numeric tag; NULL = "bytes" */
 } pt_graph_request;
 

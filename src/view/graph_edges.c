@@ -34,7 +34,7 @@ static uint32_t find_edge(connecting *c, uint32_t from, uint32_t to)
     return e;
 }
 
-/* site: the location of `from`. */
+/* Finds the edge between two nodes, or adds it. site: the location of `from`. */
 static uint32_t find_call(connecting *c, uint32_t site, uint32_t from, uint32_t to)
 {
     const pt_graph_edge *const edges = c->m->graph->edge;

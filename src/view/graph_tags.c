@@ -102,7 +102,8 @@ static int compare_sets(const void *left, const void *right)
     return 0;
 }
 
-/* group_of_set: the caller frees. */
+/* Makes a group of the label sets that print alike. Returns the group of each set; the caller frees
+ * the array. */
 static uint32_t *group_sets(tagging *t)
 {
     const pt_profile *p = t->m->profile;

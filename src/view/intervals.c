@@ -59,7 +59,7 @@ static void add_stack(drawn *d, const pt_fold *fold, uint32_t stack, const doubl
     }
 }
 
-/* values: per sample. */
+/* Sums up the draws of each row. values: one for each sample. */
 static pt_status sum_rows(drawn *d, const pt_profile *profile, const pt_top_request *request,
                           const double *const values[SUMS], pt_error *reterr)
 {
@@ -111,7 +111,7 @@ static double equal_draws(const drawn *d, double value, double count, double squ
     return count / (1 + fmax(of_row / count, shrunk));
 }
 
-/* value: of the row. count: the number of its equal draws. */
+/* The interval of a row with this value. count: the number of equal draws that vary as much. */
 static pt_interval interval_of(const drawn *d, double value, double count)
 {
     const double mean = d->draws.count > 0 ? d->draws.value / d->draws.count : 0;

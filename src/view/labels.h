@@ -34,6 +34,7 @@ typedef struct pt_labels_view {
     size_t count;
 } pt_labels_view;
 
-/* Borrows texts of the profile; done with pt_labels_view_done. */
+/* Sums up the samples of each label. Borrows texts of the profile. The caller calls
+ * pt_labels_view_done. */
 pt_labels_view pt_labels_view_of(const pt_profile *profile, const pt_labels_request *request);
 void pt_labels_view_done(pt_labels_view *view);

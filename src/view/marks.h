@@ -58,7 +58,8 @@ typedef struct pt_marks_view {
 
 /* Has the profile marks or counters beside the samples of the event? */
 bool pt_marks_any(const pt_profile *profile, uint32_t event);
-/* timeline: provides the steps and the first time. The caller calls pt_marks_view_done. */
+/* Collects the marks and counters. timeline: provides the steps and the first time. The caller
+ * calls pt_marks_view_done. */
 pt_marks_view pt_marks_view_of(const pt_profile *profile, const pt_timeline *timeline,
                                const pt_marks_request *request);
 void pt_marks_view_done(pt_marks_view *view);

@@ -45,7 +45,8 @@ static const char *first_of_path(const char *name, size_t *ret_bytes)
     return name;
 }
 
-/* "<a::b::C as Trait>::f" and "<&mut a::C>::f" belong to a. */
+/* The path in brackets that begins a name of Rust: "<a::b::C as Trait>::f" and "<&mut a::C>::f"
+ * belong to package a. */
 static const char *inside_brackets(const char *name)
 {
     static const char *const words[] = {"mut", "dyn", "const"};

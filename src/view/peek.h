@@ -67,8 +67,9 @@ typedef struct pt_peek {
     size_t more; /* functions beyond the limit */
 } pt_peek;
 
-/* Fails with PT_ERR_NOTFOUND if nothing matches, and with PT_ERR_LIMIT if matching takes too long.
- * Borrows texts of the profile; the caller calls pt_peek_done. */
+/* Finds the functions with their callers and callees. Fails with PT_ERR_NOTFOUND if nothing
+ * matches, and with PT_ERR_LIMIT if matching takes too long. Borrows texts of the profile; the
+ * caller calls pt_peek_done. */
 pt_status pt_peek_init(pt_peek *ret_peek, const pt_profile *profile, const pt_peek_request *request,
                        pt_error *reterr);
 void pt_peek_done(pt_peek *peek);

@@ -42,5 +42,5 @@ static inline bool pt_summary_from_calls(const pt_summary *summary)
     return summary->arcs > 0 && !summary->has_stacks;
 }
 
-/* Borrows strings of the profile. */
+/* Collects the facts. Borrows strings of the profile. */
 pt_summary pt_summary_of(const pt_profile *profile, uint32_t event);

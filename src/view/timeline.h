@@ -56,6 +56,7 @@ static inline uint64_t pt_timeline_span(const pt_timeline *timeline)
     return pt_distance(timeline->first_ns, timeline->last_ns);
 }
 
-/* Borrows texts of the profile; the caller calls pt_timeline_done. */
+/* Makes the tracks and the heat map. Borrows texts of the profile; the caller calls
+ * pt_timeline_done. */
 pt_timeline pt_timeline_of(const pt_profile *profile, const pt_timeline_request *request);
 void pt_timeline_done(pt_timeline *timeline);

@@ -93,8 +93,8 @@ typedef struct pt_why {
     size_t path_count, more_paths;
 } pt_why;
 
-/* Fails with PT_ERR_NOTFOUND if no function with samples has the name. *ret_why borrows strings of
- * the profile; the caller calls pt_why_done. */
+/* Makes the findings. Fails with PT_ERR_NOTFOUND if no function with samples has the requested
+ * name. *ret_why borrows strings of the profile; the caller calls pt_why_done. */
 pt_status pt_why_init(pt_why *ret_why, const pt_profile *profile, const pt_why_request *request,
                       pt_error *reterr);
 void pt_why_done(pt_why *why);

@@ -43,7 +43,7 @@ enum {
  * in_kernel. */
 enum { PT_WHY_RANK_SYSTEM = 2 };
 
-/* The causes; rows 0 and 1 are the two above. */
+/* The table of causes. Rows 0 and 1 are PT_WHY_NO_CAUSE and PT_WHY_INTERPRETER. */
 extern const pt_why_cause pt_why_causes[];
 extern const size_t pt_why_cause_count;
 

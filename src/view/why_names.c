@@ -69,8 +69,8 @@ static bool matches_pattern(const char *pattern, const char *text, size_t size)
     }
 }
 
-/* "_ZNSt6vectorIlSaIlEEC2ERKS1_", "_ZNSt6vectorIlSaIlEEaSERKS1_": a constructor (C1 to C5) or an
- * assignment (aS) of one argument, a reference to const. */
+/* Is it the linkage name of a constructor (C1 to C5) or an assignment (aS) with one parameter, a
+ * reference to const? "_ZNSt6vectorIlSaIlEEC2ERKS1_" and "_ZNSt6vectorIlSaIlEEaSERKS1_" are. */
 static bool is_copy_of_object(const char *linkage)
 {
     static const char parameter[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_";

@@ -1,4 +1,4 @@
-/* command.c: pitot gprof: the row of the personality. */
+/* command.c: pitot gprof: the personality's row in the table of commands. */
 #include "personality/gprof/command.h"
 
 #include <stdlib.h>

@@ -71,7 +71,7 @@ typedef struct pt_gprof_options {
     bool functions_only; /* local symbols that are no functions are left out */
     bool by_line;        /* a symbol for each stretch of code of one source line, too */
     bool static_calls;   /* call instructions in the code become arcs with 0 calls */
-    bool with_files;     /* file and line of every symbol */
+    bool with_files;     /* find file and line of every symbol */
     const pt_gprof_spec *spec;
     size_t spec_count;
     const pt_gprof_mapped *mapped; /* sorted by function */

@@ -182,7 +182,8 @@ double pt_perl_profile_get(const pt_perl_profile *profile, uint32_t stack);
 double pt_perl_profile_total(const pt_perl_profile *profile);
 void pt_perl_profile_done(pt_perl_profile *profile);
 
-/* "%016x" of an address, in the profile's width. buf has room for 17. */
+/* Writes an address to buf as hexadecimal digits, 8 or 16 as the profile has them, and returns buf,
+ * which has room for 17 bytes. */
 const char *pt_perl_hex(const pt_perl_session *session, uint64_t address, char *buf);
 
 /* ---- Reading (read.c, heap.c) ---- */
@@ -248,7 +249,7 @@ void pt_perl_nm_done(pt_perl_nm *nm);
  * read the image at their first call and keep the answer. */
 pt_perl_image *pt_perl_image_find(pt_perl_images *images, const char *path);
 bool pt_perl_image_text(pt_perl_image *image, pt_perl_text_section *ret_text);
-/* NULL: the file is no image. */
+/* The tool that answers for the image as addr2line does; NULL: the file is no image. */
 struct pt_perl_addr2line *pt_perl_image_tool(pt_perl_session *session, pt_perl_image *image);
 const pt_perl_nm *pt_perl_image_procedures(const pt_perl_session *session, pt_perl_image *image);
 /* The procedures that match the pattern, which must be the same in all calls until
@@ -335,7 +336,8 @@ void pt_perl_print_callgrind(pt_perl_session *session, const pt_perl_profile *pr
 /* Returns false, after a message, if there is nothing to draw. */
 bool pt_perl_print_dot(pt_perl_session *session, pt_out *out, const pt_perl_profile *profile,
                        const pt_perl_reduced *reduced, double overall_total);
-/* False: the pattern is no regular expression. */
+/* Print source, or instructions, of the procedures that match. False: the pattern is no regular
+ * expression. */
 bool pt_perl_print_listing(pt_perl_session *session, const pt_perl_profile *profile,
                            const char *pattern);
 bool pt_perl_print_disasm(pt_perl_session *session, const pt_perl_profile *profile,

@@ -1,4 +1,4 @@
-/* command.c: pitot pprof: the row of the personality. */
+/* command.c: pitot pprof: the personality's row in the table of commands. */
 #include "personality/pprof/pprof.h"
 
 #include <string.h>

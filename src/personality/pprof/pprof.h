@@ -50,7 +50,7 @@ typedef struct pt_pprof_config {
 } pt_pprof_config;
 
 extern const pt_option_table pt_pprof_config_options;
-/* PT_ERR_USAGE if choices of one group contradict each other. */
+/* Checks the configuration: PT_ERR_USAGE if several choices of one group are set. */
 pt_status pt_pprof_config_check(const pt_pprof_config *config, pt_error *reterr);
 
 /* The query of a configuration: filters, and frames made of labels. The event is not set. */
@@ -85,7 +85,7 @@ typedef struct pt_pprof_command {
 } pt_pprof_command;
 extern const pt_pprof_command pt_pprof_commands[];
 extern const size_t pt_pprof_command_count;
-/* NULL if there is none of that name. */
+/* The command with this name; NULL if there is none. */
 const pt_pprof_command *pt_pprof_command_find(const char *name);
 
 /* The sources of profiles, and the options of their names. */
