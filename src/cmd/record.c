@@ -165,7 +165,7 @@ static int64_t usual_hz(const pt_record_settings *settings)
 static char *typed_text(const pt_record_settings *settings, const char *const *args, size_t count)
 {
     pt_record_settings copy = *settings;
-    copy.serve = false; /* leaves nothing in the profile */
+    copy.serve = false; /* --serve and --http have no effect on the profile */
     copy.http = NULL;
     if (copy.hz == usual_hz(settings)) copy.hz = 0;
     const pt_option_part part = {.table = &record_table, .into = &copy};

@@ -15,7 +15,7 @@
 #include "capture/signals.h"
 #include "cmd/cmd.h"
 
-enum { NICE = 10 }; /* the recorded programs come first */
+enum { NICE = 10 }; /* the priority of the page's process: the recorded programs run first */
 
 /* A number for the file at the path, which changes if the file is replaced or written to; 0: there
  * is no file. */

@@ -58,7 +58,7 @@ struct pt_column {
     uint8_t width; /* in text: the index of its width in pt_columns.width; 0: it is 7 wide */
     uint8_t gap;   /* in text: spaces before it; 0 = 1 space */
     uint8_t place; /* in text: columns of a lower place stand before; equal ones as in the table */
-    const char *csv_key;      /* where CSV has another key */
+    const char *csv_key;      /* the key in CSV if it is another one; or NULL */
     const pt_column *members; /* PT_CELL_GROUP: the columns of the struct, up to one without key */
     /* Is the cell known? Else it is "-" in text, null in JSON and empty in CSV. NULL = always. */
     bool (*is_known)(const pt_columns *columns, const void *row);

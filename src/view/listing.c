@@ -59,7 +59,8 @@ static pt_status choose_functions(pt_listing_search *s, pt_error *reterr)
     if (s->request->pattern == NULL || s->is_row_chosen != NULL) return status;
     for (size_t c = 0; c < 3 && status == PT_OK && s->chosen_count == 0; c++)
         status = choose_by_pattern(s, columns[c], reterr);
-    /* Code without a name has no function. If instructions are listed, it gets a name there. */
+    /* Code without a name has no function: chooses rows of the fold instead. A listing of
+     * instructions alone needs none: it names such code itself (listing_code.c). */
     if (status == PT_OK && s->chosen_count == 0 && s->request->with_lines)
         status = pt_fold_choose(&s->fold, NULL, s->request->pattern, &s->is_row_chosen, reterr);
     if (status == PT_OK && s->is_row_chosen != NULL) choose_by_rows(s);

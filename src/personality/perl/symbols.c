@@ -191,7 +191,7 @@ static void name_by_file(pt_perl_session *s)
     for (uint32_t id = 0; id < s->addresses.count; id++) {
         size_t known;
         pt_perl_names_of(s, id, &known);
-        if (known > 0) continue; /* given by a profile of another format */
+        if (known > 0) continue; /* a profile of another format has given its names */
         char hex[17], fallback[20];
         snprintf(fallback, sizeof fallback, "0x%s", pt_perl_hex(s, pt_perl_pc(s, id), hex));
         const bool is_brought = id < s->brought_count && s->brought[id] != PT_NONE;
