@@ -120,7 +120,7 @@ static void show_download(void *context, const pt_debuginfod_progress *p)
     }
 }
 
-/* The cache folder, by elfutils' rules. */
+/* The folder in which downloads from debuginfod servers are kept, by elfutils' rules. */
 static char *debuginfod_folder(void)
 {
     const char *given = getenv("DEBUGINFOD_CACHE_PATH"), *home = getenv("HOME");

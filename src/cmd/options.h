@@ -6,13 +6,13 @@
 
 typedef enum { PT_WHEN_AUTO, PT_WHEN_ALWAYS, PT_WHEN_NEVER } pt_when;
 
-/* Every command. */
+/* Options of every command. */
 typedef struct pt_common_settings {
     bool help, pager;
     pt_when color;
 } pt_common_settings;
 
-/* Commands that read profiles. */
+/* Options of commands that read profiles. */
 typedef struct pt_input_settings {
     const char *from;
     uint64_t max_memory;
@@ -22,14 +22,14 @@ typedef struct pt_input_settings {
     const char *tls_cert, *tls_key, *tls_ca;
 } pt_input_settings;
 
-/* Commands that show names. */
+/* Options of commands that show names. */
 typedef struct pt_symbol_settings {
     enum { PT_SYMBOLS_AUTO, PT_SYMBOLS_FULL, PT_SYMBOLS_SYMBOLS, PT_SYMBOLS_OFF } symbols;
     pt_demangle_mode demangle;
     bool force, long_names;
 } pt_symbol_settings;
 
-/* Commands that look for programs, libraries and debug files. */
+/* Options of commands that search for programs, libraries and debug files. */
 typedef struct pt_place_settings {
     pt_option_list binary_dirs, debug_dirs;
     bool debuginfod; /* ask servers */
@@ -37,7 +37,7 @@ typedef struct pt_place_settings {
     uint64_t cache_bytes;
 } pt_place_settings;
 
-/* Commands that answer from one profile: the profiles that are subtracted from it. */
+/* Options of commands that answer from one profile: the profiles that are subtracted from it. */
 typedef struct pt_base_settings {
     pt_option_list base, diff_base;
     bool normalize;

@@ -176,8 +176,8 @@ static void json_line(pt_json_w *w, const pt_profile *p, uint32_t line, bool inl
     }
 }
 
-/* An object for each function. An inlined function has the address of the frame that it was inlined
- * into. */
+/* Puts an object for each function of a location. An inlined function has the address of the frame
+ * that it was inlined into. */
 static void json_frame(pt_json_w *w, const pt_profile *p, uint32_t location)
 {
     const uint32_t first = p->location->line_first[location];

@@ -23,8 +23,8 @@ typedef struct pt_report_head {
     bool relative;      /* 100 % is what the query left */
     bool shows_calls;   /* callers and callees are from call arcs: a line says so */
     int64_t kept;       /* samples that the query left */
-    int64_t kept_total; /* their magnitudes, of the chosen event */
-    double kept_share;  /* of the whole profile's */
+    int64_t kept_total; /* the sum of their magnitudes, of the chosen event */
+    double kept_share;  /* kept_total as a share of the whole profile's total */
 } pt_report_head;
 
 /* pt_report_facts calls `tell` with each fact of a head, as a short text: the samples that a query

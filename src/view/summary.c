@@ -7,7 +7,7 @@
 #include "model/sums.h"
 #include "view/table.h"
 
-#define LEAVES_AHEAD 16 /* stacks whose leaves are prefetched */
+#define LEAVES_AHEAD 16 /* the leaf of the stack that comes so many stacks later is prefetched */
 
 /* True if the innermost line of the location has a function's name. */
 static bool has_name(const pt_profile *p, uint32_t location)

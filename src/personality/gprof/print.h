@@ -11,7 +11,7 @@
 typedef struct pt_gprof_look {
     bool brief;        /* -b: no explanations */
     bool traditional;  /* -T: BSD's columns */
-    bool all;          /* -z: functions that were never called and have no time */
+    bool all;          /* -z: show functions without calls and time, too */
     bool full_paths;   /* -L */
     bool inline_files; /* --inline-file-names: behind functions, too */
     unsigned width;    /* -w: columns of the index */
