@@ -170,7 +170,7 @@ static void put_bash(pt_out *out)
 
 /* ---- fish ---- */
 
-/* In single quotes for fish. */
+/* Puts the text in single quotes for fish. */
 static void put_quoted(pt_out *out, const char *text)
 {
     pt_out_char(out, '\'');
@@ -235,7 +235,8 @@ static void put_fish(pt_out *out)
 
 /* ---- zsh ---- */
 
-/* In single quotes for zsh's _arguments and _describe, whose own marks are escaped. */
+/* Puts the text in single quotes for zsh's _arguments and _describe, with their own marks escaped.
+ */
 static void put_zsh_text(pt_out *out, const char *text)
 {
     for (; *text != '\0'; text++) {

@@ -1,4 +1,4 @@
-/* diff.c: what changed, by how much, and how sure that is.
+/* diff.c: the changes between two sides, their sizes, and how sure they are.
  *
  *     a.pb.gz -> b.pb.gz: cpu, 4.65s -> 4.80s, +150ms (+3.2%), 95% interval -40ms to +340ms: noise
  *     4,650 -> 4,800 samples; 2 of 61 functions changed by more than noise (~ marks noise)

@@ -20,6 +20,6 @@ void pt_marks_text(pt_out *out, const pt_look *look, const pt_timeline *timeline
                    const pt_marks_view *marks);
 void pt_marks_json(pt_json_w *json, const pt_profile *profile, const pt_timeline *timeline,
                    const pt_marks_view *marks);
-/* The values of steps as bars, the highest being full. */
+/* Puts the values of steps as bars; the bar of the largest value is full. */
 void pt_timeline_bars(pt_out *out, const int64_t *values, uint32_t steps);
 enum { PT_TIMELINE_BEFORE_BARS = 18 }; /* columns of a line */

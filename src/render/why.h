@@ -4,6 +4,6 @@
 #include "render/report.h"
 #include "view/why.h"
 
-/* Each finding with its share, its causes, and the functions where they begin. */
+/* Put each finding with its share, its cause and its place. */
 void pt_why_text(pt_out *out, const pt_look *look, const pt_report_head *head, const pt_why *why);
 void pt_why_json(pt_out *out, const pt_report_head *head, const pt_why *why);

@@ -21,7 +21,7 @@
 
 typedef enum {
     PT_FLAME_FUNCTION,
-    PT_FLAME_INLINED, /* into its parent, in every stack */
+    PT_FLAME_INLINED, /* inlined into its parent, in every stack */
     PT_FLAME_KERNEL,
     PT_FLAME_UNRESOLVED, /* an address without a name */
 } pt_flame_kind;

@@ -35,8 +35,8 @@ typedef struct {
 
 /* ---- The main binary ---- */
 
-/* Changes a profile that was read by as_pprof.h, and gives its mapping 0 the program's name and the
- * build id from the command line. Takes over the reference. */
+/* Applies pt_as_pprof to a profile that was read, then gives its mapping 0 the program's name and
+ * the build id from the command line. Takes over the reference. */
 static const pt_profile *tell_binary(void *context, const pt_profile *profile)
 {
     const pt_pprof_source *source = context;

@@ -46,7 +46,7 @@ static pt_status put_page(const pt_pprof_session *session, const pt_pprof_config
     const bool has_objdump = pt_objdump_find(session->tools, getenv("PATH"), &tool);
     PT_FREE char *tool_path = tool.path;
     PT_FREE char *here = getcwd(NULL, 0);
-    /* "focus=parse, hide=std"; the caller frees. */
+    /* Makes the text of the filters, "focus=parse, hide=std", which the caller frees. */
     pt_buf buf = PT_BUF_INIT;
     for (size_t i = 0; i < report->filter_count; i++)
         pt_putf(&buf, "%s%s", i > 0 ? ", " : "", report->filters[i]);
