@@ -150,7 +150,7 @@ static bool choose_programs(const pt_bpf_engine *engine, const struct bpf_object
     const pt_libbpf *const lib = engine->lib;
     bool is_right = true;
     for (size_t i = 0; i < PROGRAMS; i++) {
-        const bool is_used = i == SAMPLE || has_waits;
+        const bool is_used = i == SAMPLE || i == FORK || has_waits;
         struct bpf_program *program = lib->object_find_program_by_name(object, programs[i].name);
         is_right &=
             program != NULL && lib->program_set_autoload(program, is_used && !is_readers) == 0;
@@ -182,7 +182,8 @@ static bool find_fds(pt_bpf_engine *engine, bool has_waits)
     engine->counts_fd = fd_of_map(engine, "counts");
     for (size_t i = 0; i < PT_BPF_OUTPUTS; i++)
         is_right &= (engine->output_fd[i] = fd_of_map(engine, output_names[i])) >= 0;
-    for (size_t i = 0; i < (has_waits ? PROGRAMS : SAMPLE + 1) && is_right; i++) {
+    for (size_t i = 0; i < PROGRAMS && is_right; i++) {
+        if (i != SAMPLE && i != FORK && !has_waits) continue;
         const struct bpf_program *const program =
             lib->object_find_program_by_name(engine->object, programs[i].name);
         engine->program_fd[i] = program != NULL ? lib->program_fd(program) : -1;
@@ -215,11 +216,10 @@ static pt_status load_object(pt_bpf_engine *engine, uint32_t cpu_limit,
     if (error != 0) return refuse_load(-error, reterr);
     if (!is_read || !find_fds(engine, waits != NULL))
         return pt_error_set(reterr, PT_ERR_SYSTEM, "libbpf cannot read the BPF program");
-    if (waits == NULL) return PT_OK;
-    engine->settings = *waits;
+    if (waits != NULL) engine->settings = *waits;
     engine->settings.cpu_limit = cpu_limit;
     engine->settings.adopted = adopted_process;
-    engine->has_waits = true;
+    engine->has_waits = waits != NULL;
     return store_settings(engine, reterr);
 }
 
@@ -400,6 +400,7 @@ bool pt_bpf_engine_put(pt_bpf_engine *engine, uint32_t pid, uint32_t program,
     if (engine->lib->map_update_elem(engine->processes_fd, &pid, &value, 0) != 0) {
         free_mappings(engine, value.mappings, word_count);
         if (*link != NULL) pt_bpf_engine_forget(engine, pid);
+        if (value.is_wanted) pt_bpf_engine_adopt(engine, pid);
         return false;
     }
     if (*link == NULL) *link = pt_alloc(1, sizeof **link);
@@ -409,17 +410,49 @@ bool pt_bpf_engine_put(pt_bpf_engine *engine, uint32_t pid, uint32_t program,
     return has_room;
 }
 
+static void state_fact(const pt_bpf_engine *engine, pt_bpf_fact fact)
+{
+    const uint32_t key = fact, yes = 1;
+    engine->lib->map_update_elem(fd_of_map(engine, "facts"), &key, &yes, 0);
+}
+
+/* Can the kernel's map have processes that were adopted? */
+static bool has_adopted(const pt_bpf_engine *engine)
+{
+    return engine->has_waits || engine->watch_fd[FORK] >= 0;
+}
+
 void pt_bpf_engine_adopt(pt_bpf_engine *engine, uint32_t pid)
 {
     enum { NO_EXIST = 1 };
-    if (engine->has_waits)
-        engine->lib->map_update_elem(engine->processes_fd, &pid, &adopted_process, NO_EXIST);
+    if (has_adopted(engine) &&
+        engine->lib->map_update_elem(engine->processes_fd, &pid, &adopted_process, NO_EXIST) != 0 &&
+        errno != EEXIST)
+        state_fact(engine, PT_BPF_MISSED);
+}
+
+/* Attaches a program to its tracepoint. Returns false with errno. */
+static bool attach_program(pt_bpf_engine *engine, size_t i)
+{
+    if (engine->watch_fd[i] < 0)
+        engine->watch_fd[i] = engine->lib->raw_tracepoint_open(NULL, engine->program_fd[i]);
+    return engine->watch_fd[i] >= 0;
+}
+
+bool pt_bpf_engine_follow(pt_bpf_engine *engine)
+{
+    return attach_program(engine, FORK);
+}
+
+void pt_bpf_engine_drop_unknown(const pt_bpf_engine *engine)
+{
+    state_fact(engine, PT_BPF_ALL_KNOWN);
 }
 
 void pt_bpf_engine_forget(pt_bpf_engine *engine, uint32_t pid)
 {
     known_process **const link = find_process(engine, pid), *const process = *link;
-    if (process != NULL || engine->has_waits)
+    if (process != NULL || has_adopted(engine))
         engine->lib->map_delete_elem(engine->processes_fd, &pid);
     if (process == NULL) return;
     free_mappings(engine, process->mappings, process->word_count);
@@ -437,8 +470,7 @@ void pt_bpf_engine_forget_table(pt_bpf_engine *engine, const pt_unwind_table *ta
 pt_status pt_bpf_engine_watch(pt_bpf_engine *engine, pt_error *reterr)
 {
     for (size_t i = SWITCH; i < EACH_THREAD; i++) {
-        engine->watch_fd[i] = engine->lib->raw_tracepoint_open(NULL, engine->program_fd[i]);
-        if (engine->watch_fd[i] >= 0) continue;
+        if (attach_program(engine, i)) continue;
         const int error = errno;
         pt_bpf_engine_unwatch(engine);
         return pt_error_errno(reterr, error, "the kernel refuses BPF programs at its switches");

@@ -41,8 +41,15 @@ bool pt_bpf_engine_output(pt_bpf_engine *engine, pt_bpf_output output, uint32_t 
  * its stacks. */
 bool pt_bpf_engine_put(pt_bpf_engine *engine, uint32_t pid, uint32_t program,
                        const pt_unwind_modules *modules, const pt_bpf_interp *interp);
-/* With waits: records the waits of a process whose modules are not known yet. */
+/* Records a process whose modules are not known yet: its waits, and its samples after
+ * pt_bpf_engine_drop_unknown. Does nothing to a known process. */
 void pt_bpf_engine_adopt(pt_bpf_engine *engine, uint32_t pid);
+/* From now on the kernel itself adopts each new child of a recorded process. Returns false if it
+ * refuses. */
+bool pt_bpf_engine_follow(pt_bpf_engine *engine);
+/* After pt_bpf_engine_follow: from now on the program drops the samples of unknown processes. The
+ * caller has put or adopted all processes that are to be recorded. */
+void pt_bpf_engine_drop_unknown(const pt_bpf_engine *engine);
 /* Removes a process. */
 void pt_bpf_engine_forget(pt_bpf_engine *engine, uint32_t pid);
 /* Frees the pool's copy of a table that no known process has mapped, before the caller frees the

@@ -111,6 +111,13 @@ typedef struct pt_bpf_interp {
     };
 } pt_bpf_interp;
 
+/* What is known about `processes`; not 0: true. */
+typedef enum pt_bpf_fact {
+    PT_BPF_ALL_KNOWN, /* user space has put all processes there that are recorded */
+    PT_BPF_MISSED,    /* but there was no room for one */
+    PT_BPF_FACTS,
+} pt_bpf_fact;
+
 /* In place of an address space: user space does not know the process's mappings yet. */
 #define PT_BPF_NO_MAPPINGS UINT64_MAX
 

@@ -2,7 +2,8 @@
 /* sample.bpf.c: the program that runs in the kernel at each sample, before the stack is copied.
  *
  *   the process is known, and the stack was walked to its end   ---> the walked stack
- *   the process is not recorded                                 ---> nothing
+ *   the process is not recorded, or it is unknown, and user
+ *   space knows all that are recorded                           ---> nothing
  *   anything else                                               ---> the sample unchanged
  *
  * A walked stack goes into the ring, or only its key if this cpu has sent the stack before; the
@@ -37,6 +38,14 @@ struct {
     MAP_NUMBER(key_size, 4);
     MAP_NUMBER(value_size, 4);
 } output SECTION(".maps");
+
+/* By pt_bpf_fact. */
+struct {
+    MAP_NUMBER(type, BPF_MAP_TYPE_ARRAY);
+    MAP_NUMBER(max_entries, PT_BPF_FACTS);
+    MAP_TYPE(key, uint32_t);
+    MAP_TYPE(value, uint32_t);
+} facts SECTION(".maps");
 
 struct chunk {
     MAP_NUMBER(type, BPF_MAP_TYPE_ARRAY);
@@ -375,6 +384,15 @@ static inline void take_clock(pt_bpf_cpu *c, const struct task_struct *task)
     KERNEL_FIELD(c->stack.turns, task, sched_info.pcount);
 }
 
+/* Is every process that is recorded in `processes`? */
+static inline bool are_all_known(void)
+{
+    const uint32_t all = PT_BPF_ALL_KNOWN, missed = PT_BPF_MISSED;
+    const uint32_t *const is_all = bpf_map_lookup_elem(&facts, &all);
+    const uint32_t *const has_missed = bpf_map_lookup_elem(&facts, &missed);
+    return is_all != NULL && *is_all != 0 && has_missed != NULL && *has_missed == 0;
+}
+
 static inline int take_sample(struct bpf_perf_event_data *context, bool reads_frames)
 {
     enum { RING_IS_FULL = -28 }; /* ENOSPC: the kernel counts it as lost */
@@ -382,7 +400,8 @@ static inline int take_sample(struct bpf_perf_event_data *context, bool reads_fr
     const uint32_t pid = (uint32_t)(bpf_get_current_pid_tgid() >> 32);
     pt_bpf_process *const process = bpf_map_lookup_elem(&processes, &pid);
     pt_bpf_cpu *const c = bpf_map_lookup_elem(&cpus, &cpu);
-    if (process == NULL || c == NULL) return GO_ON;
+    if (process == NULL) return are_all_known() ? DROP : GO_ON;
+    if (c == NULL) return GO_ON;
     const struct task_struct *const task = bpf_get_current_task();
     uint64_t mm = 0;
     KERNEL_FIELD(mm, task, mm);

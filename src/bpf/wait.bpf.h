@@ -5,7 +5,7 @@
  *                 switches too often, at each n-th switch, which then counts n times
  *   waking        the time is noted; with wakers, the waking thread's stack is walked and sent, too
  *   switch to     the wait is over: its times are added to the sums of its stack and waker, or sent
- *   fork          the child of a recorded process is recorded, too
+ *   fork          the child of a recorded process is recorded, too (also without waits)
  *   each thread   that waits when the recording begins: user space walks its stack
  *
  * Part of sample.bpf.c, whose walk and tables it uses.
@@ -357,8 +357,9 @@ SECTION("tp_btf/sched_process_fork") int pt_bpf_fork(struct tracepoint_args *con
     const pt_bpf_wait_settings *const settings = bpf_map_lookup_elem(&wait_settings, &zero);
     const pt_bpf_process *const parent = bpf_map_lookup_elem(&processes, &pid);
     if (settings == NULL || parent == NULL || parent->is_wanted == 0) return 0;
-    const uint32_t key = (uint32_t)child->tgid;
-    if (key != pid) bpf_map_update_elem(&processes, &key, &settings->adopted, 0);
+    const uint32_t key = (uint32_t)child->tgid, missed = PT_BPF_MISSED, yes = 1;
+    if (key != pid && bpf_map_update_elem(&processes, &key, &settings->adopted, 0) != 0)
+        bpf_map_update_elem(&facts, &missed, &yes, 0);
     return 0;
 }
 

@@ -326,6 +326,7 @@ static pt_status use_walker(pt_capture *c, pt_bpf_engine *walker, pt_error *rete
         c->walker = walker;
         c->procs.images.wants_interp = true;
         c->known = pt_known_new(cpu_limit());
+        pt_feed_follow(c);
     }
     c->facts.has_walker = c->walker != NULL;
     return status;
@@ -645,6 +646,20 @@ static bool is_first_round(const pt_capture *c, int64_t now_ns)
            now_ns - c->start_ns < (int64_t)(c->set.plan.period * c->set.timers) + FIRST_NS;
 }
 
+/* Drops the records of processes that are not recorded where they come from: the samples in the
+ * kernel, all other records in the spool. Not before all timers have had their first ticks, and all
+ * forks have been fed that the walker did not see. With waits the stack of a waker may be of any
+ * process. fed_ns: up to when records were fed. */
+static void drop_others(pt_capture *c, int64_t now_ns, uint64_t fed_ns)
+{
+    if (!c->facts.is_beside_others || is_first_round(c, now_ns)) return;
+    if (!c->is_narrow && !c->set.plan.walks_waits) pt_spool_narrow(c->set.spool);
+    c->is_narrow = true;
+    if (c->followed_ns == 0 || fed_ns <= c->followed_ns) return;
+    pt_bpf_engine_drop_unknown(c->walker);
+    c->followed_ns = 0;
+}
+
 static bool polls_proc(const pt_capture *c)
 {
     for (size_t i = 0; i < c->target.count; i++)
@@ -720,6 +735,7 @@ void pt_capture_run(pt_capture *c)
         const uint64_t seen_upto_ns = upto_ns > SETTLED_NS ? upto_ns - SETTLED_NS : 0;
         if (seen_upto_ns > 0) pt_feed_upto(c, seen_upto_ns);
         pt_event_set_stir(&c->set, (uint64_t)pt_clock_ns(CLOCK_MONOTONIC), seen_upto_ns);
+        drop_others(c, now_ns, seen_upto_ns);
         write_keep(c, now_ns);
         pt_procs_sweep(&c->procs, forget_table, c);
         report_progress(c, now_ns);

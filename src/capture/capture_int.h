@@ -116,8 +116,12 @@ struct pt_capture {
     int64_t start_ns;       /* monotonic */
     int64_t unix_offset_ns; /* Unix time - monotonic */
     int64_t grown_ns;       /* when the copy size last grew */
-    int64_t said_ns;        /* time of the last progress report */
-    int priority;           /* of this process before the recording, if has_priority */
+    /* When the kernel's walker began to adopt new processes; 0: it does not, or has dropped the
+     * samples of unknown processes since. */
+    uint64_t followed_ns;
+    bool is_narrow;  /* the spool drops the records of processes that are not recorded */
+    int64_t said_ns; /* time of the last progress report */
+    int priority;    /* of this process before the recording, if has_priority */
     bool has_priority;
     uint64_t used_before_ns; /* CPU time of the targets before the recording */
     uint64_t own_before_ns;  /* CPU time of this process, all threads, before the recording */
@@ -130,6 +134,8 @@ void pt_feed_upto(pt_capture *capture, uint64_t limit_ns);
 void pt_feed_urgent(pt_capture *capture);
 /* Makes the records of a process urgent (pt_spool_heed), if the targets were given by pid. */
 void pt_feed_heed(pt_capture *capture, pt_proc *proc);
+/* The kernel's walker adopts the recorded processes, and from now on their children. */
+void pt_feed_follow(pt_capture *capture);
 /* Sends the modules of a process to the kernel's walker, if there is one, which then walks the
  * stacks of the process. */
 void pt_feed_walker(pt_capture *capture, pt_proc *proc, const pt_unwind_modules *modules);

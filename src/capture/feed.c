@@ -129,6 +129,15 @@ void pt_feed_walker(pt_capture *c, pt_proc *proc, const pt_unwind_modules *modul
     proc->put_later = AGAIN_AFTER;
 }
 
+void pt_feed_follow(pt_capture *c)
+{
+    if (c->options.targets.pid_count == 0 || !pt_bpf_engine_follow(c->walker)) return;
+    c->followed_ns = (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
+    for (size_t i = 0; i < PT_PROCS_BUCKETS; i++)
+        for (const pt_proc *proc = c->procs.of_pid[i]; proc != NULL; proc = proc->next)
+            if (proc->is_wanted || proc->awaits_exec) pt_bpf_engine_adopt(c->walker, proc->pid);
+}
+
 /* Lets the kernel copy the stacks of a process whose mappings are replaced while it runs, for
  * example by plug-ins that are loaded and unloaded: the kernel would walk them by mappings that are
  * gone. */
@@ -496,6 +505,12 @@ void pt_feed_heed(pt_capture *c, pt_proc *proc)
     pt_spool_heed(c->set.spool, proc->pid);
 }
 
+/* May a process whose first thread has ended have others? */
+static bool may_go_on(const pt_proc *proc)
+{
+    return !proc->has_exited && (!proc->is_counted || proc->threads > 0);
+}
+
 /* Notes that a process has ended, and frees one that ended long ago. */
 static void end_process(pt_capture *c, pt_proc *proc)
 {
@@ -506,6 +521,8 @@ static void end_process(pt_capture *c, pt_proc *proc)
     if (c->walker != NULL) pt_bpf_engine_forget(c->walker, proc->pid);
     if (proc->is_counted && proc->threads > 0)
         proc->walked_generation = 0; /* its other threads go on */
+    if (c->walker != NULL && proc->is_wanted && may_go_on(proc))
+        pt_bpf_engine_adopt(c->walker, proc->pid);
     if (old == NULL) return;
     /* Late samples of an ended process may have sent it to the walker again. */
     if (c->walker != NULL && pt_procs_find(&c->procs, old->pid) == old)

@@ -57,7 +57,16 @@ struct pt_spool {
     atomic_bool is_calm;             /* the last pass found nothing urgent */
     atomic_bool has_heeded;          /* pt_spool_heed was called: only `heeded` are urgent */
     _Atomic uint16_t heeded[HEEDED]; /* by process number, modulo: how many */
+    /* The last child of a heeded process with this remainder: it counts as heeded, too. The reader
+     * heeds it when it comes to the record of the fork. */
+    _Atomic uint32_t born[HEEDED];
     marked_pids shunned, hurried;
+    atomic_bool is_narrowing; /* the records of processes that are not heeded are to be dropped */
+    /* These are guarded by the lock. */
+    bool is_narrow;        /* they are dropped */
+    bool sees_births;      /* all children of heeded processes since unread_upto are in `born` */
+    uint64_t *unread_upto; /* of each ring: its end when that began */
+    uint64_t *searched;    /* of each kernel's ring: up to where it was searched for forks */
 };
 
 /* ---- rings ---- */
@@ -123,9 +132,15 @@ void pt_spool_ignore(pt_spool *spool, uint32_t pid)
     atomic_fetch_sub(&spool->heeded[pid % HEEDED], 1);
 }
 
+void pt_spool_narrow(pt_spool *spool)
+{
+    atomic_store(&spool->is_narrowing, true);
+}
+
 static bool is_heeded(const pt_spool *spool, uint32_t pid)
 {
-    return !atomic_load(&spool->has_heeded) || atomic_load(&spool->heeded[pid % HEEDED]) > 0;
+    return !atomic_load(&spool->has_heeded) || atomic_load(&spool->heeded[pid % HEEDED]) > 0 ||
+           (pid != 0 && atomic_load(&spool->born[pid % HEEDED]) == pid);
 }
 
 static void mark_pid(marked_pids pids, uint32_t pid, bool is_marked)
@@ -156,22 +171,92 @@ void pt_spool_hurry(pt_spool *spool, uint32_t pid, bool is_hurried)
 typedef struct {
     uint64_t count;  /* records of heeded processes */
     bool is_patient; /* all of them are samples, and of processes that are not hurried */
-    bool is_light;   /* few bytes came in each ring */
+    bool is_light;   /* few bytes of heeded processes came in each ring */
     bool has_copies; /* of the stacks of heeded processes */
 } pass;
 
-/* Copies the records of one ring. False if not all fitted. */
+/* The new process of a record of a fork; 0: the record is none. */
+static uint32_t child_of(const struct perf_event_header *record)
+{
+    if (record->type != PERF_RECORD_FORK || record->size < sizeof *record + sizeof(uint64_t))
+        return 0;
+    return (uint32_t) * (const uint64_t *)(record + 1);
+}
+
+/* Searches the records of a ring that were not searched yet for forks of heeded processes. */
+static void find_births(pt_spool *spool, size_t i)
+{
+    pt_ring ahead = *spool->rings[i].from;
+    const struct perf_event_header *record;
+    pt_ring_look(&ahead);
+    if (spool->searched[i] > ahead.tail) ahead.tail = spool->searched[i];
+    while ((record = pt_ring_peek(&ahead)) != NULL) {
+        const struct perf_event_header head = *record;
+        const uint32_t child = child_of(record);
+        if (child != 0 && is_heeded(spool, pt_perf_record_pid(&spool->layout, record)))
+            atomic_store(&spool->born[child % HEEDED], child);
+        pt_ring_next(&ahead, &head);
+    }
+    spool->searched[i] = ahead.tail;
+    spool->rings[i].from->scratch = ahead.scratch; /* one for both */
+}
+
+/* Begins to see births, and to drop records once the reader has heeded all children born before. */
+static void begin_narrow(pt_spool *spool)
+{
+    bool is_read = spool->sees_births;
+    for (size_t i = 0; i < spool->count; i++) {
+        const struct perf_event_mmap_page *const page = spool->rings[i].to->page;
+        if (!spool->sees_births) spool->unread_upto[i] = page->data_head;
+        is_read &= __atomic_load_n(&page->data_tail, __ATOMIC_ACQUIRE) >= spool->unread_upto[i];
+    }
+    spool->sees_births = true;
+    spool->is_narrow = is_read;
+}
+
+/* Looks at all rings, then searches those of forks. A child's records come after the record of its
+ * fork, which another ring has: so it is found, if this pass takes any record of the child. */
+static void look_at_rings(pt_spool *spool)
+{
+    if (atomic_load(&spool->is_narrowing) && !spool->is_narrow) begin_narrow(spool);
+    for (size_t i = 0; i < spool->count; i++)
+        pt_ring_look(spool->rings[i].from);
+    for (size_t i = 0; i < spool->count && spool->sees_births; i++)
+        if (spool->rings[i].has_forks) find_births(spool, i);
+}
+
+/* Is the record dropped? It is of a process, and no reader needs it. A fork that gives a child the
+ * number of a heeded process, which has ended, is needed. */
+static bool is_dropped(const pt_spool *spool, const struct perf_event_header *record)
+{
+    if (!spool->is_narrow) return false;
+    switch (record->type) {
+    case PERF_RECORD_SAMPLE:
+    case PERF_RECORD_MMAP2:
+    case PERF_RECORD_COMM:
+    case PERF_RECORD_EXIT:
+    case PERF_RECORD_SWITCH:
+    case PERF_RECORD_SWITCH_CPU_WIDE: return true;
+    case PERF_RECORD_FORK: return !is_heeded(spool, child_of(record));
+    default: return false;
+    }
+}
+
+/* Copies the records of one ring that were looked at. False if not all fitted. */
 static bool take_ring(const pt_spool *spool, pt_ring *from, pt_ring *to, pass *p)
 {
-    const uint64_t before = from->tail;
+    uint64_t own_bytes = 0;
     uint64_t head = to->page->data_head; /* this thread is the only writer */
     const uint64_t tail = __atomic_load_n(&to->page->data_tail, __ATOMIC_ACQUIRE);
     const struct perf_event_header *record;
-    pt_ring_look(from);
     while ((record = pt_ring_peek(from)) != NULL) {
         const struct perf_event_header whole = *record;
         const uint32_t pid = pt_perf_record_pid(&spool->layout, record);
         const bool is_own = is_heeded(spool, pid);
+        if (!is_own && is_dropped(spool, record)) {
+            pt_ring_next(from, &whole);
+            continue;
+        }
         pt_perf_compact c;
         const bool is_compact =
             pt_perf_record_compact(&spool->layout, record, is_pid_marked(spool->shunned, pid), &c);
@@ -187,11 +272,12 @@ static bool take_ring(const pt_spool *spool, pt_ring *from, pt_ring *to, pass *p
         }
         pt_ring_next(from, &whole);
         p->count += is_own;
+        own_bytes += is_own ? whole.size : 0;
         p->is_patient &=
             !is_own || (whole.type == PERF_RECORD_SAMPLE && !is_pid_marked(spool->hurried, pid));
         p->has_copies |= is_own && whole.size >= COPY_BYTES;
     }
-    p->is_light &= from->tail - before <= from->bytes / SMALL_PART;
+    p->is_light &= own_bytes <= from->bytes / SMALL_PART;
     __atomic_store_n(&to->page->data_head, head, __ATOMIC_RELEASE);
     pt_ring_release(from);
     return record == NULL;
@@ -203,6 +289,7 @@ static bool take_rings(pt_spool *spool, pass *ret_pass)
     *ret_pass = (pass){.is_patient = true, .is_light = true};
     pthread_mutex_lock(&spool->lock);
     const uint64_t begun_ns = (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
+    look_at_rings(spool);
     for (size_t i = 0; i < spool->count; i++) {
         is_all &= take_ring(spool, spool->rings[i].from, spool->rings[i].to, ret_pass);
         release_pages(spool->rings[i].to, &spool->released[i]);
@@ -229,8 +316,7 @@ static bool has_many(const pass *p, int waited_ms)
 /* The wait until the next pass. Records of heeded processes that are no samples shorten it, and so
  * do many bytes. Many samples that take little of the rings let it grow a little. Few records let
  * it grow fast and far, since the kernel wakes the thread when a ring is half full. is_full: not
- * all records fitted, or a ring was full enough to wake the thread. calm_ms: for how long the
- * heeded processes have had samples only. */
+ * all records fitted. calm_ms: for how long the heeded processes have had samples only. */
 static int next_wait_ms(int wait_ms, bool is_full, int calm_ms, const pass *p)
 {
     const int steady_ms = calm_ms / CALM_PART > STEADY_MS ? calm_ms / CALM_PART : STEADY_MS;
@@ -260,7 +346,7 @@ static void *run_spool(void *arg)
             (void)!write(spool->wake_fd, &one, sizeof one);
         calm_ms = p.is_patient ? calm_ms + wait_ms : 0;
         if (calm_ms > CALM_PART * CALM_MS) calm_ms = CALM_PART * CALM_MS;
-        wait_ms = next_wait_ms(wait_ms, is_urgent || !is_all, calm_ms, &p);
+        wait_ms = next_wait_ms(wait_ms, !is_all, calm_ms, &p);
         /* Full rings keep poll readable: sleep while the reader makes room. */
         if (!is_all) poll(NULL, 0, 1);
     }
@@ -273,6 +359,8 @@ pt_spool *pt_spool_new(const pt_perf_layout *layout, const pt_spool_ring *rings,
     spool->layout = *layout;
     spool->rings = pt_alloc(count, sizeof *spool->rings);
     spool->released = pt_alloc(count, sizeof *spool->released);
+    spool->unread_upto = pt_alloc(count, sizeof *spool->unread_upto);
+    spool->searched = pt_alloc(count, sizeof *spool->searched);
     spool->polled = pt_alloc(count + 1, sizeof *spool->polled);
     spool->count = count;
     memcpy(spool->rings, rings, count * sizeof *rings);
@@ -307,6 +395,8 @@ void pt_spool_free(pt_spool *spool)
     pthread_mutex_destroy(&spool->lock);
     free(spool->rings);
     free(spool->released);
+    free(spool->unread_upto);
+    free(spool->searched);
     free(spool->polled);
     free(spool);
 }

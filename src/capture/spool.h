@@ -16,9 +16,10 @@
 typedef struct pt_spool pt_spool;
 
 typedef struct pt_spool_ring {
-    int fd;        /* readable when the kernel's ring should be emptied */
-    pt_ring *from; /* the kernel's */
-    pt_ring *to;   /* made by pt_spool_ring_open; its reader looks, peeks and releases as usual */
+    int fd;         /* readable when the kernel's ring should be emptied */
+    pt_ring *from;  /* the kernel's */
+    pt_ring *to;    /* made by pt_spool_ring_open; its reader looks, peeks and releases as usual */
+    bool has_forks; /* records of forks come in this ring */
 } pt_spool_ring;
 
 /* Makes a ring in ordinary memory of at least that many bytes; pt_ring_close frees it. */
@@ -35,6 +36,12 @@ void pt_spool_free(pt_spool *spool);
 void pt_spool_heed(pt_spool *spool, uint32_t pid);
 /* Takes a call of pt_spool_heed back when the process is gone. */
 void pt_spool_ignore(pt_spool *spool, uint32_t pid);
+
+/* From now on drops the records and samples of processes that are not heeded, as soon as the reader
+ * has read what the rings have now. Heeded are from now on the children of heeded processes, too,
+ * until the reader comes to the record of their fork. For readers that heed at once each such child
+ * and the processes that they record. */
+void pt_spool_narrow(pt_spool *spool);
 
 /* Samples of this process are urgent, too, or no longer: they refer to memory of the process, which
  * must be read soon. A process whose pid is equal modulo 4,096 replaces this process. */

@@ -194,6 +194,45 @@ else
     skip 'it takes root to give capabilities'
 fi
 
+it 'records what a recorded process starts, however it is left alone, beside others that it does not record'
+cat >lone.c <<'C'
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+static volatile unsigned x = 1;
+__attribute__((noinline)) static void *run_lone(void *seconds)
+{
+    struct timespec t;
+    do {
+        for (int i = 0; i < 100000; i++) x = x * 3 + 1;
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    } while (t.tv_sec + t.tv_nsec * 1e-9 < *(double *)seconds);
+    exit(0);
+}
+int main(void)
+{
+    static double seconds = 0.7;
+    pthread_t thread;
+    pthread_create(&thread, NULL, run_lone, &seconds);
+    pthread_exit(NULL); /* the first thread ends, and the other one goes on */
+}
+C
+${CC:-cc} -O2 -pthread lone.c -o lone || exit 1
+sh -c 'while :; do /bin/true; done' &
+other=$!
+# The processes begin when the recorder knows all that it records; their parent ends at once.
+run pitot record --engine=bpf -o lone.pb.gz sh -c 'sleep 0.7; { (./work 0.7 & ./lone &); sleep 0.1; (./work 0.7 &); } | cat'
+kill $other
+wait $other 2>/dev/null
+expect_status 0
+seconds_in() { pitot top --json -e cpu lone.pb.gz | python3 -c '
+import json, sys
+print(sum(row["self"] for row in json.load(sys.stdin)["rows"] if row["name"] in sys.argv[1:]) / 1e9)' "$@"; }
+for name in 'one two' run_lone; do
+    expect awk -v is="$(seconds_in $name)" -v least="$([ "$name" = run_lone ] && echo 0.6 || echo 1.2)" 'BEGIN { exit !(is >= least) }'
+done
+
 it 'knows programs and libraries that come while it records'
 cat >late.c <<'C'
 __attribute__((noinline)) void run_late(void (*work)(void)) { work(); __asm__ volatile(""); }
@@ -396,8 +435,8 @@ run pitot top all.pb.gz
 expect_stdout_has two
 
 it 'loads what reads the frames of interpreters where there is an interpreter'
-programs_of() {
-    grep -ls '^prog_id:' /proc/$1/fdinfo/* | wc -l
+programs_of() { # a tracepoint's descriptor names its program, too
+    grep -hs '^prog_id:' /proc/$1/fdinfo/* | sort -u | wc -l
 }
 # expect_programs PID N: the recorder of the process has N BPF programs, and no more after some samples.
 expect_programs() {
@@ -413,14 +452,14 @@ expect_programs() {
 }
 ./work 1000 &
 target=$!
-expect_programs $target 1
+expect_programs $target 2 # at samples and at forks
 kill $target
 python=$(python3 -c 'import sys; print(sys.executable)') && if needs python3; then
     "$python" -c 'while True: pass' &
     target=$!
     runs_python() { grep -q python /proc/$target/maps; }
     eventually runs_python
-    expect_programs $target 2
+    expect_programs $target 3
     kill_bpf_recorder pt_bpf_sample_r pitot_pool -p $target
     kill $target
 fi

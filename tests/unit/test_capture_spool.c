@@ -78,7 +78,8 @@ static void spooled_open_as(spooled *s, size_t bytes, const pt_perf_layout *reco
     *s = (spooled){.kernel = calloc(1, sizeof *s->kernel), .never = eventfd(0, EFD_CLOEXEC)};
     pt_ring_borrow(&s->kernel->page, s->kernel->data, KERNEL_BYTES, &s->from);
     assert_int_equal(pt_spool_ring_open(bytes, &s->to, NULL), PT_OK);
-    const pt_spool_ring rings[] = {{.fd = s->never, .from = &s->from, .to = &s->to}};
+    const pt_spool_ring rings[] = {
+        {.fd = s->never, .from = &s->from, .to = &s->to, .has_forks = true}};
     s->spool = pt_spool_new(records, rings, 1);
 }
 
@@ -315,9 +316,100 @@ static void samples_of_shunned_processes_come_without_stacks(void **state)
     spooled_close(&s);
 }
 
+/* The kernel writes a record of a type. first: the first word of its body; pid, time, cpu and id
+ * follow. */
+static void kernel_puts(kernel_ring *k, uint32_t type, uint64_t first, uint64_t pid)
+{
+    const uint64_t at = k->page.data_head;
+    const struct perf_event_header head = {.type = type, .size = 48};
+    uint64_t record[] = {0, first, pid, 0, 0, 0};
+    memcpy(record, &head, sizeof head);
+    for (size_t i = 0; i < sizeof record; i++)
+        k->data[(at + i) % KERNEL_BYTES] = ((const uint8_t *)record)[i];
+    __atomic_store_n(&k->page.data_head, at + sizeof record, __ATOMIC_RELEASE);
+}
+
+/* Expects that a pass brings so many records, each of the given type in turn, and reads them. */
+static void expect_taken(pt_spool *spool, pt_ring *to, const uint32_t *types, size_t count)
+{
+    assert_true(pt_spool_take(spool));
+    pt_ring_look(to);
+    for (size_t i = 0; i < count; i++) {
+        const struct perf_event_header *const record = pt_ring_peek(to);
+        assert_non_null(record);
+        const struct perf_event_header head = *record;
+        assert_int_equal(head.type, types[i]);
+        pt_ring_next(to, &head);
+    }
+    assert_null(pt_ring_peek(to));
+    pt_ring_release(to);
+}
+
+static void records_of_processes_that_are_not_heeded_are_dropped(void **state)
+{
+    const uint32_t comm[] = {PERF_RECORD_COMM, PERF_RECORD_COMM};
+    const uint32_t kept[] = {PERF_RECORD_FORK, PERF_RECORD_COMM, PERF_RECORD_LOST,
+                             PERF_RECORD_FORK};
+    spooled s;
+    spooled_open(&s, 16384);
+    pt_spool_heed(s.spool, 5);
+    kernel_puts(s.kernel, PERF_RECORD_COMM, 0, 7);
+    assert_true(pt_spool_take(s.spool));
+    pt_spool_narrow(s.spool);
+    assert_true(pt_spool_take(s.spool));
+    kernel_puts(s.kernel, PERF_RECORD_COMM, 0, 7);
+    expect_taken(s.spool, &s.to, comm, 2); /* the first was not read until now */
+    expect_taken(s.spool, &s.to, NULL, 0);
+    kernel_puts(s.kernel, PERF_RECORD_COMM, 0, 7);
+    kernel_puts(s.kernel, PERF_RECORD_SAMPLE, 0, 7);
+    kernel_puts(s.kernel, PERF_RECORD_FORK, 9, 5); /* process 5 starts 9 */
+    kernel_puts(s.kernel, PERF_RECORD_FORK, 8, 7);
+    kernel_puts(s.kernel, PERF_RECORD_COMM, 0, 8);
+    kernel_puts(s.kernel, PERF_RECORD_COMM, 0, 9);
+    kernel_puts(s.kernel, PERF_RECORD_EXIT, 7, 7);
+    kernel_puts(s.kernel, PERF_RECORD_LOST, 1, 7);
+    kernel_puts(s.kernel, PERF_RECORD_FORK, 5, 7); /* the number is used again */
+    expect_taken(s.spool, &s.to, kept, 4);
+    spooled_close(&s);
+}
+
+static void a_child_is_heeded_whose_fork_is_in_another_ring(void **state)
+{
+    const uint32_t comm[] = {PERF_RECORD_COMM}, fork[] = {PERF_RECORD_FORK};
+    kernel_ring *const first = calloc(1, sizeof *first), *const second = calloc(1, sizeof *second);
+    pt_ring from[2], to[2];
+    const int never = eventfd(0, EFD_CLOEXEC);
+    pt_ring_borrow(&first->page, first->data, KERNEL_BYTES, &from[0]);
+    pt_ring_borrow(&second->page, second->data, KERNEL_BYTES, &from[1]);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(pt_spool_ring_open(16384, &to[i], NULL), PT_OK);
+    const pt_spool_ring rings[] = {{never, &from[0], &to[0], true},
+                                   {never, &from[1], &to[1], true}};
+    pt_spool *const spool = pt_spool_new(&layout, rings, 2);
+    pt_spool_heed(spool, 5);
+    pt_spool_narrow(spool);
+    for (int i = 0; i < 2; i++)
+        assert_true(pt_spool_take(spool));
+    for (uint64_t child = 100; child < 120; child++) {
+        kernel_puts(second, PERF_RECORD_FORK, child, 5);
+        kernel_puts(first, PERF_RECORD_COMM, 0, child);
+        kernel_puts(first, PERF_RECORD_COMM, 0, child + 100);
+        expect_taken(spool, &to[0], comm, 1);
+        expect_taken(spool, &to[1], fork, 1);
+    }
+    pt_spool_free(spool);
+    for (size_t i = 0; i < 2; i++)
+        pt_ring_close(&to[i]), pt_ring_close(&from[i]);
+    close(never);
+    free(first);
+    free(second);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(records_of_processes_that_are_not_heeded_are_dropped),
+        cmocka_unit_test(a_child_is_heeded_whose_fork_is_in_another_ring),
         cmocka_unit_test(a_slow_reader_gets_all_records_in_order),
         cmocka_unit_test(a_ring_takes_memory_for_what_waits_in_it),
         cmocka_unit_test(a_ring_that_was_full_loses_nothing_when_it_gives_memory_back),
