@@ -284,10 +284,53 @@ typedef struct pt_bpf_origin {
     uint32_t is_ended; /* the copy is a text with its end */
 } pt_bpf_origin;
 
+enum {
+    PT_BPF_V8_HEAD_WORDS = 8,
+    PT_BPF_V8_WORDS = 16,
+    PT_BPF_V8_TAIL_WORDS = 8,
+    PT_BPF_V8_PARTS = 8,
+};
+
+/* The beginning of an object of V8, and the type that its map has. */
+typedef struct pt_bpf_v8_object {
+    uint64_t object; /* its tagged address; 0: it was not read */
+    uint64_t type;
+    uint64_t head[PT_BPF_V8_HEAD_WORDS];
+} pt_bpf_v8_object;
+
+/* Words of an object of V8. */
+typedef struct pt_bpf_v8_words {
+    uint64_t addr; /* 0: they were not read */
+    uint64_t words[PT_BPF_V8_WORDS];
+} pt_bpf_v8_words;
+
+/* The rows of the objects that name a function of V8. */
+enum {
+    PT_BPF_V8_SHARED,
+    PT_BPF_V8_SCRIPT,
+    PT_BPF_V8_FILE, /* the script's name */
+    PT_BPF_V8_SCOPE,
+    PT_BPF_V8_LOCAL, /* the name of the scope's first local, or the table of their names */
+    PT_BPF_V8_TAIL,  /* the objects of the scope info's words behind the locals */
+    PT_BPF_V8_PART = PT_BPF_V8_TAIL + PT_BPF_V8_TAIL_WORDS - 1, /* parts of strings */
+    PT_BPF_V8_OBJECTS = PT_BPF_V8_PART + PT_BPF_V8_PARTS,
+};
+
+/* These objects; the fields of the script; the beginning of the scope info, and its words behind
+ * the locals. */
+typedef struct pt_bpf_v8_copy {
+    pt_bpf_v8_words script, scope;
+    uint64_t tail_addr; /* 0: it was not read */
+    uint64_t tail[PT_BPF_V8_TAIL_WORDS];
+    pt_bpf_v8_object objects[PT_BPF_V8_OBJECTS];
+} pt_bpf_v8_copy;
+
 /* Code of an interpreter, as it arrives in PERF_SAMPLE_RAW before the first stack of a cpu with
  * that code: copies of the beginnings of its name, its file and a third object, with their headers.
  * The third object is the line table (CPython), the name of the class (PHP, Ruby), or the name of
- * the package (Perl). For Ruby the copies are texts without headers. */
+ * the package (Perl). For Ruby the copies are texts without headers. For V8 the name and the file
+ * are strings, in any order, that are longer than the head of an object; in place of the third
+ * object is pt_bpf_v8_copy, whose size more_from has. */
 typedef struct pt_bpf_code {
     uint32_t bytes; /* as in pt_bpf_stack, and so are the next two */
     uint32_t generation, count;
@@ -308,13 +351,17 @@ typedef struct pt_bpf_code {
     };
     pt_bpf_origin name_from, file_from, more_from;
     uint64_t name[PT_BPF_NAME_BYTES / 8], file[PT_BPF_FILE_BYTES / 8];
-    uint64_t more[PT_BPF_MORE_BYTES / 8]; /* as many whole words as more_from.bytes need */
+    union {
+        uint64_t more[PT_BPF_MORE_BYTES / 8]; /* as many whole words as more_from.bytes need */
+        pt_bpf_v8_copy v8;
+    };
 } pt_bpf_code;
 
 enum { PT_BPF_CODE_HEAD_BYTES = offsetof(pt_bpf_code, more) - 4 };
 
 _Static_assert(offsetof(pt_bpf_code, end) == offsetof(pt_bpf_stack, end), "it tells them apart");
 _Static_assert(offsetof(pt_bpf_code, more) % 8 == 0, "a record has whole words");
+_Static_assert(sizeof(pt_bpf_v8_copy) <= PT_BPF_MORE_BYTES, "they fit in the room");
 _Static_assert(offsetof(pt_bpf_wait_end, end) == offsetof(pt_bpf_stack, end),
                "it tells them apart");
 _Static_assert(sizeof(pt_bpf_wait_end) % 8 == 0, "a record has whole words");

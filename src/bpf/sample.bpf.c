@@ -221,6 +221,7 @@ __attribute__((noinline)) int pt_bpf_copy_code(uint32_t cpu, uint32_t pid)
     case PT_BPF_PYTHON: copy_python_code(c); break;
     case PT_BPF_PHP: copy_php_code(c); break;
     case PT_BPF_PERL: copy_perl_code(c); break;
+    case PT_BPF_JAVASCRIPT: copy_v8_code(c); break;
     default: copy_ruby_code(c);
     }
     return (int)c->code.more_from.bytes;

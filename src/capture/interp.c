@@ -158,7 +158,7 @@ const pt_bpf_interp *pt_named_wanted(const pt_proc *proc)
 bool pt_named_is_hurried(const pt_proc *proc)
 {
     const pt_interp_language *const row = language_of(&proc->interp);
-    return row != NULL && !row->is_copied;
+    return row != NULL && row->is_hurried;
 }
 
 /* ---- functions ---- */

@@ -27,7 +27,7 @@ void pt_named_find(pt_named *named, const pt_procs *procs, pt_proc *proc);
 /* The facts about the process's interpreter for the kernel's walker. NULL: the process has no
  * interpreter, or its frames cannot be read. */
 const pt_bpf_interp *pt_named_wanted(const pt_proc *proc);
-/* Are the names of the interpreter's functions in the process's memory only? Then they must be read
+/* Are the lines of the interpreter's functions in the process's memory only? Then they must be read
  * soon. */
 bool pt_named_is_hurried(const pt_proc *proc);
 

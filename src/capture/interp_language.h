@@ -48,8 +48,7 @@ typedef struct {
     bool begins_early, has_guards, has_fibers; /* as in pt_interp_evaluator */
     bool is_one_chain; /* a process has one chain of frames; it belongs to the thread whose native
                           stack, or whose registers, have the evaluator */
-    bool is_copied;    /* the walker sends a copy of a new function's names; else they are in the
-                       process's memory only, as long as the function lives */
+    bool is_hurried;   /* the lines of functions are in the process's memory only */
     const char *lie, *missing; /* REASON and MISSING of the line for the user if the first frames do
                                 * not fit the layout (pt_named_refuse) */
     bool (*is_file)(const char *path);

@@ -44,7 +44,6 @@ const pt_interp_language pt_interp_perl = {
     .needs_glibc = true,
     .begins_early = true,
     .has_guards = true,
-    .is_copied = true,
     .lie = PT_PERL_LIES,
     .missing = PT_PERL_MISSING,
     .is_file = pt_perl_is_file,

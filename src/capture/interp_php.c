@@ -58,7 +58,6 @@ static bool read_php_function(pt_code_reading *r, uint64_t addr, uint32_t check,
 const pt_interp_language pt_interp_php = {
     .language = PT_JOURNAL_LANGUAGE_PHP,
     .is_one_chain = true,
-    .is_copied = true,
     .has_fibers = true,
     .lie = PT_PHP_LIES,
     .missing = PT_PHP_MISSING,

@@ -140,7 +140,6 @@ static bool read_python_code(pt_code_reading *r, uint64_t addr, uint32_t check,
 const pt_interp_language pt_interp_python = {
     .language = PT_JOURNAL_LANGUAGE_PYTHON,
     .needs_glibc = true,
-    .is_copied = true,
     .lie = PT_PYTHON_LIE,
     .missing = PT_PYTHON_MISSING,
     .is_file = is_python_file,

@@ -140,7 +140,6 @@ const pt_interp_language pt_interp_ruby = {
     .language = PT_JOURNAL_LANGUAGE_RUBY,
     .needs_glibc = true,
     .begins_early = true,
-    .is_copied = true,
     .lie = PT_RUBY_LIES,
     .missing = PT_RUBY_MISSING,
     .is_file = pt_ruby_is_file,

@@ -1,9 +1,10 @@
 /* interp_v8.c: the V8 of a process: node itself, or its library.
  *
- * The kernel's walker sends the address of a function's shared function info. Name, file and source
- * are read from the process when a sample with the function arrives: V8 keeps them among its old
- * objects, which the collector seldom moves. The check shows if another function is at the address
- * by then. */
+ * The kernel's walker sends the address of a function's shared function info, and in the first
+ * sample of a cpu with it a copy of the objects that name it. Names that the copy lacks (long ones,
+ * of objects that the collector is moving), and the source for the line, are read from the process
+ * when the sample arrives: V8 keeps them among its old objects, which the collector seldom moves.
+ * The check shows if another function is at the address by then. */
 #include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,40 +91,87 @@ static bool read_source(void *arg, uint64_t addr, void *to, size_t size)
     return true;
 }
 
-static bool has_check(pt_code_reading *r, const pt_v8_layout *layout, uint64_t addr, uint32_t check)
+/* Where a function's objects are read. */
+typedef struct {
+    const pt_v8_layout *layout;
+    pt_v8_reader from;
+} object_reading;
+
+static bool has_check(const object_reading *o, uint64_t addr, uint32_t check)
 {
     uint64_t now;
-    return pt_v8_check(layout, pt_code_read_memory, r, addr, &now) &&
+    return pt_v8_check(o->layout, o->from.read, o->from.arg, addr, &now) &&
            pt_interp_short_check(now) == check;
 }
 
+/* ---- the kernel's copy ---- */
+
+/* Reads from bytes that were copied from an address. Returns false if they are others. */
+static bool take_bytes(const void *copy, uint64_t from, size_t bytes, uint64_t addr, void *to,
+                       size_t size)
+{
+    if (addr < from || addr - from > bytes || size > bytes - (addr - from)) return false;
+    memcpy(to, (const uint8_t *)copy + (addr - from), size);
+    return true;
+}
+
+static bool take_words(const pt_bpf_v8_words *w, uint64_t addr, void *to, size_t size)
+{
+    return w->addr != 0 && take_bytes(w->words, w->addr, sizeof w->words, addr, to, size);
+}
+
+/* An implementation of pt_interp_read that asks no process. */
+static bool read_copy(void *arg, uint64_t addr, void *to, size_t size)
+{
+    const pt_code_reading *const r = arg;
+    const pt_bpf_code *const code = r->copy;
+    const pt_bpf_v8_copy *const copy = &code->v8;
+    const uint64_t map_type = (uint64_t)r->proc->interp.facts.v8.layout.map_type;
+    if (take_words(&copy->script, addr, to, size) || take_words(&copy->scope, addr, to, size) ||
+        (copy->tail_addr != 0 &&
+         take_bytes(copy->tail, copy->tail_addr, sizeof copy->tail, addr, to, size)) ||
+        take_bytes(code->name, code->name_from.addr, code->name_from.bytes, addr, to, size) ||
+        take_bytes(code->file, code->file_from.addr, code->file_from.bytes, addr, to, size))
+        return true;
+    for (size_t i = 0; i < PT_BPF_V8_OBJECTS; i++) {
+        const pt_bpf_v8_object *const o = &copy->objects[i];
+        const uint16_t type = (uint16_t)o->type;
+        if (o->object != 0 &&
+            (take_bytes(o->head, o->object - 1, sizeof o->head, addr, to, size) ||
+             take_bytes(&type, o->head[0] - 1 + map_type, sizeof type, addr, to, size)))
+            return true;
+    }
+    return false;
+}
+
+/* ---- names and lines ---- */
+
 /* Finds the source of a function. The source of a new script may still move, and then other text
  * lies at its address. */
-static bool has_source(pt_code_reading *r, const pt_v8_layout *layout, const pt_v8_function *f,
-                       pt_v8_source *ret)
+static bool has_source(const object_reading *o, const pt_v8_function *f, pt_v8_source *ret)
 {
     *ret = (pt_v8_source){.addr = 0};
-    return pt_v8_source_of(layout, pt_code_read_memory, r, f->script, ret);
+    return pt_v8_source_of(o->layout, o->from.read, o->from.arg, f->script, ret);
 }
 
 /* Reads the function's names. Returns false if another function is there, it is unreadable, or it
  * was moved meanwhile. */
-static bool try_v8_names(pt_code_reading *r, uint64_t addr, uint32_t check, pt_v8_function *f,
+static bool try_v8_names(const object_reading *o, uint64_t addr, uint32_t check, pt_v8_function *f,
                          pt_code_content *ret)
 {
-    const pt_v8_layout *const layout = &r->proc->interp.facts.v8.layout;
+    const pt_v8_reader *const from = &o->from;
     pt_v8_text_room name = {.text = ret->name, .cap = sizeof ret->name};
     pt_v8_text_room file = {.text = ret->file, .cap = sizeof ret->file};
-    if (!has_check(r, layout, addr, check) ||
-        !pt_v8_shared_at(layout, pt_code_read_memory, r, addr, f))
+    if (!has_check(o, addr, check) || !pt_v8_shared_at(o->layout, from->read, from->arg, addr, f))
         return false;
     ret->is_own_native = !f->has_script;
-    if (!f->has_script) return has_check(r, layout, addr, check);
+    if (!f->has_script) return has_check(o, addr, check);
     const bool is_compiled = f->start >= 0; /* else V8 has discarded the compiled code */
-    if (!is_compiled || !pt_v8_names(layout, pt_code_read_memory, r, f, &name, &file)) return false;
+    if (!is_compiled || !pt_v8_names(o->layout, from->read, from->arg, f, &name, &file))
+        return false;
     ret->name_bytes = name.bytes;
     ret->file_bytes = file.bytes;
-    return has_check(r, layout, addr, check);
+    return has_check(o, addr, check);
 }
 
 /* Adds to the budget by the time that has passed. */
@@ -157,15 +205,15 @@ static int32_t count_lines(pt_code_reading *r, const pt_v8_layout *layout, const
 }
 
 /* The same, for a function and a source that must not move meanwhile: 0 if they did. */
-static int32_t read_line(pt_code_reading *r, uint64_t addr, uint32_t check, const pt_v8_function *f)
+static int32_t read_line(pt_code_reading *r, const object_reading *process, uint64_t addr,
+                         uint32_t check, const pt_v8_function *f)
 {
-    const pt_v8_layout *const layout = &r->proc->interp.facts.v8.layout;
     pt_v8_source before, after;
-    const bool has_before = has_source(r, layout, f, &before);
-    const int32_t line = count_lines(r, layout, f);
-    const bool is_same = has_source(r, layout, f, &after) == has_before &&
+    const bool has_before = has_source(process, f, &before);
+    const int32_t line = count_lines(r, process->layout, f);
+    const bool is_same = has_source(process, f, &after) == has_before &&
                          before.addr == after.addr && before.length == after.length &&
-                         has_check(r, layout, addr, check);
+                         has_check(process, addr, check);
     return is_same ? line : 0;
 }
 
@@ -173,17 +221,21 @@ static bool read_v8_function(pt_code_reading *r, uint64_t addr, uint32_t check,
                              pt_code_content *ret)
 {
     enum { TRIES = 3 };
+    const pt_v8_layout *const layout = &r->proc->interp.facts.v8.layout;
+    const object_reading copy = {layout, {read_copy, r}};
+    const object_reading process = {layout, {pt_code_read_process, r->proc}};
+    const bool has_copy = r->copy != NULL && r->copy->more_from.bytes == sizeof r->copy->v8;
     pt_v8_function f;
-    for (int i = 0; i < TRIES; i++) {
-        if (!try_v8_names(r, addr, check, &f, ret)) continue;
-        if (f.has_script) ret->first_line = read_line(r, addr, check, &f);
-        return true;
-    }
-    return false;
+    bool is_read = has_copy && try_v8_names(&copy, addr, check, &f, ret);
+    for (int i = 0; i < TRIES && !is_read; i++)
+        is_read = try_v8_names(&process, addr, check, &f, ret);
+    if (is_read && f.has_script) ret->first_line = read_line(r, &process, addr, check, &f);
+    return is_read;
 }
 
 const pt_interp_language pt_interp_v8 = {
     .language = PT_JOURNAL_LANGUAGE_JAVASCRIPT,
+    .is_hurried = true,
     .lie = PT_V8_LIES,
     .missing = PT_V8_MISSING,
     .is_file = pt_v8_is_file,

@@ -55,7 +55,6 @@ enum {
     WORD = 8,
     TAG = 1,
     FIELDS_MAX_BYTES = 128, /* of an object: each field that is read by a symbol lies in them */
-    LOCALS_MAX = 1 << 16,
 };
 
 typedef struct {
@@ -106,11 +105,6 @@ bool pt_v8_layout_is_known(const pt_v8_layout *l)
 
 /* ---- objects ---- */
 
-static bool is_small(uint64_t word)
-{
-    return (uint32_t)word == 0;
-}
-
 static int32_t small_of(uint64_t word)
 {
     return (int32_t)(word >> 32);
@@ -134,11 +128,6 @@ static bool type_of(const memory *m, uint64_t *object, uint16_t *ret_type)
     }
     return pt_v8_is_tagged(map) &&
            m->read(m->arg, map - TAG + (uint64_t)m->layout->map_type, ret_type, sizeof *ret_type);
-}
-
-static bool is_string(const pt_v8_layout *l, uint16_t type)
-{
-    return (type & (uint16_t)l->not_string_mask) == 0;
 }
 
 /* ---- functions ---- */
@@ -166,7 +155,7 @@ uint64_t pt_v8_frame_function(const uint64_t below_fp[2])
 /* Takes two words as the positions of a function, if they are plausible. */
 static bool take_positions(uint64_t addr, const uint64_t words[2], pt_v8_function *f)
 {
-    if (!is_small(words[0]) || !is_small(words[1]) || small_of(words[0]) < 0 ||
+    if (!is_v8_number(words[0]) || !is_v8_number(words[1]) || small_of(words[0]) < 0 ||
         small_of(words[1]) < small_of(words[0]))
         return false;
     f->positions = addr;
@@ -216,28 +205,28 @@ static void look_into_scope(const memory *m, uint64_t scope, pt_v8_function *f)
     uint64_t fields[WORDS];
     uint16_t type;
     uint64_t at = scope - TAG + (uint64_t)(l->scope_locals + 1) * WORD;
-    int next = l->scope_first - l->scope_locals;
-    if (!read_words(m, at, fields, WORDS) || !is_small(fields[0]) || small_of(fields[0]) < 0 ||
-        small_of(fields[0]) > LOCALS_MAX)
+    uint32_t next = (uint32_t)(l->scope_first - l->scope_locals);
+    if (!read_words(m, at, fields, WORDS) || !is_v8_number(fields[0]) || small_of(fields[0]) < 0 ||
+        small_of(fields[0]) > V8_LOCALS_MAX)
         return;
     const uint64_t locals = (uint64_t)small_of(fields[0]);
     if (next >= 3 && !take_positions(at + WORD, fields + 1, f)) return;
+    next = v8_fields_to_locals(l, locals, fields[next]);
     at += (uint64_t)next * WORD;
     if (locals > 0) {
-        if (is_small(fields[next])) at += WORD, next++;
         if (!type_of(m, &fields[next], &type)) return;
-        at += (locals + (is_string(l, type) ? locals : 1)) * WORD;
+        at += v8_fields_of_locals(locals, is_v8_string(l, type)) * WORD;
     }
     if (!read_words(m, at, fields, WORDS)) return;
     for (int i = 0; i < WORDS - 1; i++) {
         uint64_t object = fields[i];
-        if (is_small(object)) {
+        if (is_v8_number(object)) {
             if (f->positions == 0 && take_positions(at + (uint64_t)i * WORD, fields + i, f)) return;
             continue;
         }
         if (!type_of(m, &object, &type)) return;
-        if (!is_string(l, type) && type != l->type_oddball) return; /* undefined: no name */
-        if (f->text == 0 && is_string(l, type) && has_characters(m, object)) f->text = object;
+        if (!is_v8_string(l, type) && type != l->type_oddball) return; /* undefined: no name */
+        if (f->text == 0 && is_v8_string(l, type) && has_characters(m, object)) f->text = object;
     }
 }
 
@@ -268,13 +257,13 @@ bool pt_v8_shared_at(const pt_v8_layout *layout, pt_interp_read *read, void *arg
     if (!type_of(&m, &script, &type)) return false;
     ret->has_script = type == layout->type_script;
     if (!ret->has_script) return true;
-    if (!read_field(&m, script, layout->script_line_ends + WORD, &id) || !is_small(id))
+    if (!read_field(&m, script, layout->script_line_ends + WORD, &id) || !is_v8_number(id))
         return false;
     ret->id = small_of(id);
     name = ret->name;
-    if (is_small(name)) return true;
+    if (is_v8_number(name)) return true;
     if (!type_of(&m, &name, &type)) return false;
-    if (is_string(layout, type))
+    if (is_v8_string(layout, type))
         ret->text = name;
     else if (type == layout->type_scope)
         look_into_scope(&m, name, ret);
@@ -307,7 +296,7 @@ static string_kind look_at_string(const memory *m, part *p, characters *ret, par
         uint64_t string = p->string, next, offset;
         uint32_t length;
         uint16_t type;
-        if (!type_of(m, &string, &type) || !is_string(l, type) ||
+        if (!type_of(m, &string, &type) || !is_v8_string(l, type) ||
             !m->read(m->arg, string - TAG + (uint64_t)l->string_length, &length, sizeof length))
             return BAD;
         if (length > INT32_MAX || p->from > length) return BAD;
@@ -326,7 +315,7 @@ static string_kind look_at_string(const memory *m, part *p, characters *ret, par
             if (!read_field(m, string, l->thin_actual, &next)) return BAD;
             p->string = next;
         } else if (representation == l->tag_sliced) {
-            if (!read_field(m, string, l->sliced_offset, &offset) || !is_small(offset) ||
+            if (!read_field(m, string, l->sliced_offset, &offset) || !is_v8_number(offset) ||
                 small_of(offset) < 0 || !read_field(m, string, l->thin_actual, &next))
                 return BAD;
             p->string = next;
@@ -336,7 +325,7 @@ static string_kind look_at_string(const memory *m, part *p, characters *ret, par
             uint32_t first_length;
             if (!read_field(m, string, l->cons_first, &first) ||
                 !read_field(m, string, l->cons_second, &second) || !type_of(m, &first, &type) ||
-                !is_string(l, type) ||
+                !is_v8_string(l, type) ||
                 !m->read(m->arg, first - TAG + (uint64_t)l->string_length, &first_length,
                          sizeof first_length) ||
                 first_length > length)
@@ -452,9 +441,9 @@ bool pt_v8_script_name(const pt_v8_layout *layout, pt_interp_read *read, void *a
     if (!type_of(&m, &script, &type) || type != layout->type_script ||
         !read_field(&m, script, layout->script_name, &name))
         return false;
-    if (is_small(name)) return true;
+    if (is_v8_number(name)) return true;
     if (!type_of(&m, &name, &type)) return false;
-    return !is_string(layout, type) || pt_v8_text(layout, read, arg, name, to, cap, ret_bytes);
+    return !is_v8_string(layout, type) || pt_v8_text(layout, read, arg, name, to, cap, ret_bytes);
 }
 
 static int hex_digit(char c)
@@ -522,7 +511,7 @@ int32_t pt_v8_first_line(const pt_v8_layout *layout, pt_interp_read *read, void 
     uint64_t line;
     uint16_t type;
     if (!type_of(&m, &script, &type) || type != layout->type_script ||
-        !read_field(&m, script, layout->script_name + WORD, &line) || !is_small(line) ||
+        !read_field(&m, script, layout->script_name + WORD, &line) || !is_v8_number(line) ||
         small_of(line) < 0)
         return 0;
     return small_of(line);

@@ -17,6 +17,7 @@
 enum {
     V8_WORD = 8,
     V8_TAG = 1,
+    V8_LOCALS_MAX = 1 << 16,
 };
 
 /* Reads the beginning of an object, up to the field, to v8_object_of(heap). */
@@ -60,6 +61,34 @@ static inline uint16_t fetch_v8_type(const pt_v8_layout *layout, v8_memory *heap
     return type;
 }
 
+static inline bool is_v8_string(const pt_v8_layout *layout, uint16_t type)
+{
+    return (type & (uint16_t)layout->not_string_mask) == 0;
+}
+
+/* Numbers have zeros in their low half. */
+static inline bool is_v8_number(uint64_t word)
+{
+    return (uint32_t)word == 0;
+}
+
+/* The number of fields from the count of locals in a scope info to the first local's name, or to
+ * the table of their names: numbers, and in a module one more. next: the field that follows the
+ * numbers. */
+static inline uint32_t v8_fields_to_locals(const pt_v8_layout *layout, uint64_t locals,
+                                           uint64_t next)
+{
+    const uint32_t numbers = (uint32_t)(layout->scope_first - layout->scope_locals);
+    return locals > 0 && is_v8_number(next) ? numbers + 1 : numbers;
+}
+
+/* The number of fields that locals take: their names, or one table of them, and a number for each.
+ * is_by_name: the first field is a string. */
+static inline uint64_t v8_fields_of_locals(uint64_t locals, bool is_by_name)
+{
+    return locals + (is_by_name ? locals : 1);
+}
+
 static inline uint64_t mix_v8(uint64_t sum, uint64_t word)
 {
     sum = (sum ^ word) * UINT64_C(0x9e3779b97f4a7c15);
@@ -74,7 +103,7 @@ static inline uint64_t sum_v8_scope(v8_memory *heap, uint64_t scope)
     enum { FLAGS = 1, PARAMETERS, LOCALS, FIRST, SECOND };
     if (!fetch_v8_object(heap, scope, SECOND * V8_WORD)) return 0;
     const uint64_t *const words = v8_object_of(heap);
-    if ((uint32_t)words[PARAMETERS] != 0 || (uint32_t)words[LOCALS] != 0) return 0;
+    if (!is_v8_number(words[PARAMETERS]) || !is_v8_number(words[LOCALS])) return 0;
     const uint64_t sum = mix_v8(mix_v8(words[FLAGS], words[PARAMETERS]), words[LOCALS]);
     return mix_v8(mix_v8(sum, words[FIRST]), words[SECOND]);
 }

@@ -41,6 +41,23 @@ function inWorker(n) { return made(n) + 1 }
 J
 ! needs_bpf || check_service "$node" service.js -- append made each inWorker
 
+it 'a function that works for the first time in the last milliseconds of its process has its name'
+cat >last.js <<'J'
+function used() { const { user, system } = process.cpuUsage(); return (user + system) / 1000 }
+const outer = {};
+function a_name_of_more_than_fifty_characters_which_no_head_of_a_string_holds() { return lastWords(40) + 1 }
+function lastWords(n) { const end = used() + n; let x = 0; while (used() < end) for (let i = 0; i < 300; i++) x = (x * 31 + i) | 0; return x }
+outer.dies = () => { a_name_of_more_than_fifty_characters_which_no_head_of_a_string_holds(); process.kill(process.pid, 'SIGKILL') };
+setTimeout(outer.dies, 3000);
+J
+if needs_bpf; then
+    run pitot record --engine=bpf -F 4000 -o last.pb.gz "$node" last.js
+    expect_equal 'frames without a name' "$(pitot info last.pb.gz | grep -c 'frames have no name')" 0
+    for name in lastWords dies a_name_of_more_than_fifty_characters_which_no_head_of_a_string_holds; do
+        expect [ "$(pitot traces -n 0 last.pb.gz 2>/dev/null | grep -c "$name")" -ge 1 ]
+    done
+fi
+
 it 'its unwind table is read once by a process, in however many parts its code is mapped'
 if needs strace readelf; then
     export XDG_CACHE_HOME=$PWD/node_cache

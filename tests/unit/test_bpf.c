@@ -7,75 +7,12 @@
 #include <string.h>
 #include <ucontext.h>
 
-#include "../../fuzz/v8_node20.h"
-#include "bpf_memory.h"
+#include "bpf_frames.h"
 #include "unwind/copied.h"
 #include "unwind_deep.h"
 #include "unwind_maker.h"
 
 enum { SECOND_NS = 1000000000 };
-
-/* The memory of an interpreter. */
-enum { MEMORY_ADDR = 0x10000, MEMORY_BYTES = 0x4000 };
-static uint8_t interp_memory[MEMORY_BYTES];
-
-static bool read_memory(void *to, uint32_t bytes, uint64_t addr)
-{
-    if (addr < MEMORY_ADDR || bytes > MEMORY_BYTES || addr - MEMORY_ADDR > MEMORY_BYTES - bytes)
-        return false;
-    memcpy(to, interp_memory + (addr - MEMORY_ADDR), bytes);
-    return true;
-}
-
-static bool read_for_user_space(void *arg, uint64_t addr, void *to, size_t size)
-{
-    (void)arg;
-    return read_memory(to, (uint32_t)size, addr);
-}
-
-static uint32_t read_text(void *to, uint32_t room, uint64_t addr)
-{
-    uint32_t held = 0;
-    while (held < room && read_memory((uint8_t *)to + held, 1, addr + held))
-        if (((uint8_t *)to)[held++] == 0) return held;
-    if (held < room) return 0;
-    ((uint8_t *)to)[room - 1] = 0;
-    return held;
-}
-
-#include "bpf/walk.bpf.h"
-
-#include "bpf/perl.bpf.h"
-#include "bpf/php.bpf.h"
-#include "bpf/python.bpf.h"
-#include "bpf/ruby.bpf.h"
-#include "bpf/v8.bpf.h"
-
-static pt_bpf_cpu *cpu;
-
-int pt_bpf_search_mapping(uint32_t number, uint64_t addr)
-{
-    (void)number;
-    return search_mapping(cpu, addr);
-}
-
-int pt_bpf_search_rule(uint32_t number, uint64_t addr)
-{
-    (void)number;
-    return (int)search_rule(cpu, addr);
-}
-
-int pt_bpf_find_ruby_variable(uint32_t number, uint64_t class, uint32_t by, uint64_t wanted)
-{
-    (void)number;
-    return find_variable_for_ruby(cpu, class, by, wanted);
-}
-
-int pt_bpf_climb_php(uint32_t number)
-{
-    (void)number;
-    return climb_php_delegate(&cpu->php);
-}
 
 static void *make_chunk(void *arg, uint32_t number)
 {
@@ -509,16 +446,6 @@ static void fill_python_memory(uint64_t *seed, uint64_t code_type)
     }
 }
 
-static void check_copy(const uint64_t *copy, const pt_bpf_origin *from, uint64_t addr,
-                       uint64_t room)
-{
-    const uint32_t bytes = from->bytes;
-    assert_int_equal(from->addr, addr);
-    if (bytes == 0) return;
-    assert_true(bytes <= room && addr >= MEMORY_ADDR && addr + bytes <= MEMORY_ADDR + MEMORY_BYTES);
-    assert_memory_equal(copy, interp_memory + (addr - MEMORY_ADDR), bytes);
-}
-
 /* A code object that was met is in the record to be sent, and is not met again. */
 static bool copies_new_code(const pt_python_code *code)
 {
@@ -593,54 +520,6 @@ static void frames_of_python_are_those_that_user_space_reads(void **state)
     }
     free(cpu);
     assert_true(compared > 1000 && sent > 100 && hidden > 5);
-}
-
-/* ---- V8 ---- */
-
-/* Random words, most of them tagged addresses; a half of the maps are those of shared functions. */
-static void fill_v8_memory(uint64_t *seed)
-{
-    for (size_t i = 0; i < MEMORY_BYTES; i += 8) {
-        const uint64_t random = next_random(seed), block = random / 16 % (MEMORY_BYTES / 64);
-        uint64_t word = random % 16 == 0 ? random : MEMORY_ADDR + block * 64 + (random % 16 != 1);
-        if (i % 64 == 8 && random % 2 == 0) word = (uint64_t)SHARED << 32; /* 16 bits at 0x0c */
-        memcpy(interp_memory + i, &word, sizeof word);
-    }
-}
-
-static void functions_of_v8_have_the_checks_that_user_space_computes(void **state)
-{
-    uint64_t seed = 1, compared = 0;
-    cpu = pt_alloc(1, sizeof *cpu);
-    for (unsigned round = 0; round < 3000; round++) {
-        const pt_bpf_interp interp = {.v8 = {.layout = node_20}};
-        fill_v8_memory(&seed);
-        cpu->process = round;
-        cpu->stack.count = 200;
-        cpu->stack.frame_count = 0;
-        cpu->v8.count = 100;
-        for (uint32_t i = 0; i < 100; i++)
-            cpu->v8.frames[i] = (pt_bpf_v8_frame){
-                .function = MEMORY_ADDR + next_random(&seed) % MEMORY_BYTES / 8 * 8 + 1,
-                .place = 2 * i};
-        assert_true(begin_v8(cpu, &interp));
-        while (step_v8(cpu))
-            continue;
-        assert_int_equal(cpu->v8.next, 100);
-        for (uint32_t i = 0, last = 0; i < cpu->stack.frame_count; i++) {
-            const uint64_t *const two = cpu->stack.pcs + cpu->stack.count + 2 * (size_t)i;
-            uint64_t check;
-            assert_true(pt_v8_check(&node_20, read_for_user_space, NULL, PT_BPF_FRAME_CODE(two[0]),
-                                    &check));
-            assert_int_equal(PT_BPF_FRAME_CHECK(two[1]), pt_interp_short_check(check));
-            assert_true(i == 0 || PT_BPF_FRAME_PLACE(two[1]) > (int32_t)last);
-            last = (uint32_t)PT_BPF_FRAME_PLACE(two[1]);
-            assert_true(last < 200 && last % 2 == 0);
-            compared++;
-        }
-    }
-    free(cpu);
-    assert_true(compared > 10000);
 }
 
 /* ---- PHP ---- */
@@ -986,7 +865,6 @@ int main(void)
 #if defined(__x86_64__)
         cmocka_unit_test(the_base_register_is_followed_through_the_code_that_needs_it),
 #endif
-        cmocka_unit_test(functions_of_v8_have_the_checks_that_user_space_computes),
         cmocka_unit_test(frames_of_python_are_those_that_user_space_reads),
         cmocka_unit_test(frames_of_php_are_those_that_user_space_reads),
         cmocka_unit_test(generators_of_php_may_delegate_many_times),
