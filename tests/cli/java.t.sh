@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Java's methods in stacks that the library walks and in those that the kernel copies: each right in name, file and line, among
 # native ones.
+# Under the sanitizers: make asan.
 . "$(dirname "$0")/lib.sh"
 java=$(command -v java) || skip_all 'java is not installed'
 "$java" --list-modules 2>/dev/null | grep -q '^jdk.compiler' || skip_all 'this java has no compiler'
