@@ -563,6 +563,15 @@ static void fill_facts(pt_capture *c)
     f->events = pt_event_set_events(&c->set) - c->events_before;
 }
 
+/* Takes the CPU time that the kernel reports of an ended command, if it is more than the events
+ * have counted. */
+static void take_reported(pt_capture *c)
+{
+    const pt_capture_options *const o = &c->options;
+    const uint64_t reported_ns = o->reported_ns != NULL ? o->reported_ns(o->reported_arg) : 0;
+    if (reported_ns > c->facts.used_ns) c->facts.used_ns = reported_ns;
+}
+
 uint64_t pt_capture_lost(const pt_capture_facts *f, uint64_t used_ns)
 {
     if (!f->is_beside_others || f->period_ns == 0 || used_ns == 0) return f->lost;
@@ -741,6 +750,7 @@ void pt_capture_run(pt_capture *c)
         report_progress(c, now_ns);
     }
     fill_facts(c);
+    take_reported(c);
     if (c->walker != NULL) c->facts.left_out = pt_bpf_engine_left_out(c->walker);
     const uint64_t end_ns = (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
     if (c->ledger != NULL) pt_ledger_look_at_all(c->ledger);

@@ -131,6 +131,12 @@ typedef struct pt_capture_options {
     /* Called at the end: adds the caller's facts to the builder's provenance and comments. */
     void (*describe)(void *arg, pt_builder *builder, const pt_capture_facts *facts);
     void *describe_arg;
+    /* Called when sampling ends: the CPU time that the kernel reports to the parent of the process
+     * `until`, its children included; 0: the process still runs. NULL: unknown. The counters of
+     * events lack the time of a process before its first and after its last event, and all time
+     * after it has got more rights. */
+    uint64_t (*reported_ns)(void *arg);
+    void *reported_arg;
 } pt_capture_options;
 
 /* Opens all events; pt_capture_start begins sampling. Copies options, but not the memory they point

@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 /* Waits until the recorder writes to go_fd, then executes the command, or reports the error to
  * report_fd. Does not return. */
 static void wait_and_exec(const char *const *command, int go_fd, int report_fd)
@@ -74,6 +76,9 @@ pt_status pt_record_child_go(pt_record_child *child, const char *name, pt_error 
 {
     int error = 0;
     ssize_t got;
+    clockid_t clock;
+    if (clock_getcpuclockid(child->pid, &clock) == 0)
+        child->before_ns = (uint64_t)pt_clock_ns(clock);
     (void)!send(child->go_fd, "", 1, MSG_NOSIGNAL); /* the child may have been killed */
     close(child->go_fd);
     child->go_fd = -1;
@@ -93,6 +98,12 @@ void pt_record_child_refuse(pt_record_child *child)
     close(child->report_fd);
     child->go_fd = child->report_fd = -1;
     pt_record_child_wait(child);
+}
+
+uint64_t pt_record_child_used_ns(const pt_record_child *child)
+{
+    const uint64_t all_ns = pt_usage_ns(&child->usage);
+    return all_ns > child->before_ns ? all_ns - child->before_ns : 0;
 }
 
 void pt_record_child_wait(pt_record_child *child)

@@ -12,6 +12,7 @@ typedef struct pt_record_child {
     int go_fd;     /* a byte lets the command begin; closed without one, the child exits */
     int report_fd; /* reports the error if the command cannot be run */
     int wait_status;
+    uint64_t before_ns; /* CPU time of the child before it began the command */
     struct rusage usage;
 } pt_record_child;
 
@@ -25,5 +26,8 @@ pt_status pt_record_child_go(pt_record_child *child, const char *name, pt_error 
 void pt_record_child_refuse(pt_record_child *child);
 /* Has the child ended? Then its status and usage are known, and the caller must not wait for it. */
 bool pt_record_child_has_ended(pt_record_child *child);
+/* The CPU time of a child that has ended, and of the descendants that were waited for, without the
+ * time before the command began. */
+uint64_t pt_record_child_used_ns(const pt_record_child *child);
 /* Waits for the child's end. */
 void pt_record_child_wait(pt_record_child *child);

@@ -59,8 +59,7 @@ static bool has_ended(pt_target_memory *m, pt_memory_task *task)
 {
     struct rusage usage = {0};
     if (wait4(task->task, NULL, WNOHANG | (int)__WCLONE, &usage) == 0) return false;
-    m->used_ns += (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * NS_OF_SECOND +
-                  (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
+    m->used_ns += pt_usage_ns(&usage);
     munmap(task, sizeof *task);
     return true;
 }

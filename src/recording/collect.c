@@ -234,11 +234,6 @@ static void add_processes(pt_recorded *all, brief_list list, uint64_t *ret_runni
     free(list.items);
 }
 
-static uint64_t timeval_ns(struct timeval time)
-{
-    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_usec * 1000;
-}
-
 /* Moves CPU time of recording from the command's account to pitot's own. */
 static void count_as_own(pt_recorded *recorded, uint64_t own_ns)
 {
@@ -320,7 +315,7 @@ void pt_recorded_init(pt_recorded *recorded, const pt_record_run *run)
 
     uint64_t running_ns = 0;
     add_processes(recorded, c.briefs, &running_ns);
-    recorded->used_ns = timeval_ns(run->usage.ru_utime) + timeval_ns(run->usage.ru_stime);
+    recorded->used_ns = pt_usage_ns(&run->usage);
     pt_recorded_add(&recorded->used_ns, running_ns);
     for (size_t i = 0; i < recorded->count; i++) {
         const pt_journal_facts *const f = &recorded->processes[i].facts;

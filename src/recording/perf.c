@@ -33,6 +33,7 @@ typedef struct {
     pt_record_run kept; /* the folder that keeps the samples if this process is killed */
     char *command;      /* the recorded command, as typed */
     char *cgroup;       /* the cgroup's name as in /proc/PID/cgroup */
+    bool has_ended;     /* the command has, and was waited for */
     bool shows_progress;
     bool counts_waits;         /* waits are counted in the kernel, by a BPF program */
     char why_not_counted[512]; /* the reason if the kernel refused to count waits */
@@ -64,15 +65,12 @@ static bool is_of_others(const pt_record_settings *s)
     return s->pids.count > 0 || s->all || s->cgroup != NULL;
 }
 
-/* The CPU time of the recorded processes. The kernel's counter of a command stops where the command
- * gets more rights; the resource usage that wait4 returns at the command's end does not. */
-static uint64_t used_ns(const perf_run *run, const pt_capture_facts *f)
+/* Waits for the command if it has ended, and returns its CPU time; 0: it still runs. */
+static uint64_t end_command(void *arg)
 {
-    const struct rusage *const u = &run->child.usage;
-    if (is_of_others(run->settings)) return f->used_ns;
-    const uint64_t child_us = (uint64_t)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) * 1000000 +
-                              (uint64_t)(u->ru_utime.tv_usec + u->ru_stime.tv_usec);
-    return f->used_ns > child_us * 1000 ? f->used_ns : child_us * 1000;
+    perf_run *const run = arg;
+    run->has_ended = pt_record_child_has_ended(&run->child);
+    return run->has_ended ? pt_record_child_used_ns(&run->child) : 0;
 }
 
 static void add_comment(pt_builder *b, char *text)
@@ -111,8 +109,8 @@ static void describe_recording(void *arg, pt_builder *b, const pt_capture_facts 
     p->tool = pt_builder_text(b, "pitot record").v;
     p->host = pt_builder_text(b, host.nodename).v;
     p->command_line = pt_builder_text(b, run->command).v;
-    p->cpu_used_ns = (int64_t)used_ns(run, f);
-    p->lost = pt_capture_lost(f, used_ns(run, f));
+    p->cpu_used_ns = (int64_t)f->used_ns;
+    p->lost = pt_capture_lost(f, f->used_ns);
     add_comment(b, pt_strf("recorded with: %s", run->recording->typed));
     PT_FREE char *walked = f->has_walker ? pt_strf(", %" PRIu64 " of %" PRIu64
                                                    " stacks walked in the kernel by a BPF program",
@@ -292,7 +290,7 @@ static void say_doubts(const perf_run *run)
         pt_say("%s that the recorded ones started earlier could not be recorded "
                "with your rights; run with sudo",
                pt_count_noun(f->denied, "processes").text);
-    const uint64_t used = used_ns(run, f);
+    const uint64_t used = f->used_ns;
     if (!f->is_each_thread && run->pids.count > 0 && f->lost == 0 && f->stacks >= 200 &&
         f->seen_ns < used - used / 10)
         pt_say("%.0f %% of the process's CPU time was counted for other threads on the same "
@@ -370,10 +368,10 @@ static int write_and_say(perf_run *run, const pt_profile *profile)
                                        .weight = f->samples,
                                        .complete = f->complete,
                                        .unchecked = f->unchecked,
-                                       .lost = pt_capture_lost(f, used_ns(run, f)),
+                                       .lost = pt_capture_lost(f, f->used_ns),
                                        .period_ns = f->period_ns,
                                        .seen_ns = f->seen_ns,
-                                       .used_ns = used_ns(run, f),
+                                       .used_ns = f->used_ns,
                                        .own_ns = f->own_ns,
                                        .counted_ns = f->not_sampled_ns,
                                        .off_cpu_ns = f->off_cpu_ns,
@@ -535,6 +533,8 @@ static pt_capture_options options_of(perf_run *run)
         .progress = run->shows_progress ? show_progress : NULL,
         .describe = describe_recording,
         .describe_arg = run,
+        .reported_ns = is_child ? end_command : NULL,
+        .reported_arg = run,
     };
 }
 
@@ -557,11 +557,10 @@ static int take_samples(perf_run *run, pt_capture *capture)
     }
     pt_capture_run(capture);
     end_progress(run);
-    const bool has_ended = run->child.pid > 0 && pt_record_child_has_ended(&run->child);
     if (pt_capture_finish(capture, &run->facts, &profile, &error) != PT_OK) return pt_fail(&error);
     const int written = write_and_say(run, profile);
     if (run->child.pid <= 0) return written;
-    if (!has_ended) pt_record_child_wait(&run->child);
+    if (!run->has_ended) pt_record_child_wait(&run->child);
     const int status = pt_record_status_of(run->recording->args[0], run->child.wait_status);
     return status != 0 ? status : written;
 }
