@@ -919,6 +919,44 @@ else
     skip 'events of cpus take root'
 fi
 
+# The counters of events begin and end within a process's life; the usage that wait4 returns is that of its whole life.
+it 'has the whole CPU time of short processes, as wait4 reports it'
+cat >forks.c <<'C'
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static double used(int who)
+{
+    struct rusage u;
+    getrusage(who, &u);
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6;
+}
+int main(void)
+{
+    static char pages[32 * 4096];
+    for (int i = 0; i < 1500; i++) {
+        if (fork() == 0) {
+            for (int at = 0; at < (int)sizeof pages; at += 4096) pages[at] = 1;
+            _exit(0);
+        }
+        wait(NULL);
+    }
+    printf("%.6f\n", used(RUSAGE_SELF) + used(RUSAGE_CHILDREN));
+}
+C
+${CC:-cc} -O1 -o forks forks.c
+if [ "$(id -u)" = 0 ]; then
+    for _ in 1 2 3; do
+        run pitot record --engine=perf -F 1000 -o forks.pb.gz ./forks
+        expect_status 0
+        within "$(summary seen)" "$(stdout)" 0.05 && break
+    done
+    expect within "$(summary seen)" "$(stdout)" 0.05
+else
+    skip 'events of cpus take root'
+fi
+
 # Two processes that wake each other all the time: what a timer's interrupt misses in switches must not be
 # missing, nor be the other's. The clocks are their own.
 it 'has the CPU time of programs that switch all the time, each its own'
