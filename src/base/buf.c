@@ -234,7 +234,7 @@ static size_t put_character(pt_out *out, const uint8_t *text, size_t size)
     return bytes;
 }
 
-/* Puts the held bytes as escapes, since they turned out to be no valid character. */
+/* Puts the held bytes as escapes, since they turned out not to be a valid character. */
 static void put_held(pt_out *out)
 {
     put_escape(out, out->held, out->held_count);

@@ -5,7 +5,7 @@
  *   36 35 0:31 /ROOT /PATH rw,nosuid shared:9 - cgroup cgroup rw,cpu,cpuacct
  *                                               type   source options
  *
- *   4:cpu,cpuacct:/a/b     version 1: a line for each hierarchy, with its controllers
+ *   4:cpu,cpuacct:/a/b     version 1: one line for each hierarchy, with its controllers
  *   0::/a/b                version 2
  */
 #pragma once
@@ -22,8 +22,8 @@ typedef struct pt_cgroup_mount {
     bool is_second; /* version 2 */
 } pt_cgroup_mount;
 
-/* Parses a mountinfo line. The line is modified, and ret_mount's texts point into it. Returns false
- * if the file system is not a cgroup hierarchy. */
+/* Parses a mountinfo line. The line is modified, and the texts of *ret_mount point into it. Returns
+ * false if the file system is not a cgroup hierarchy. */
 bool pt_cgroup_mount_parse(char *line, pt_cgroup_mount *ret_mount);
 
 /* Is word an element of the comma-separated list of length bytes, such as "rw,cpu,cpuacct"? */

@@ -1,6 +1,6 @@
 /* claim.h: opens files that describe another process, such as the symbol map of a just-in-time
- * compiler. They lie in folders that every user can write to, so only files of a trusted owner are
- * read.
+ * compiler. Such files lie in folders that every user can write to, so only files of a trusted
+ * owner are read.
  */
 #pragma once
 

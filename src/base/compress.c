@@ -2,7 +2,7 @@
  *
  * libdeflate and ZSTD_decompressDCtx are fast but return no partial output. When they refuse a
  * member or frame, zlib or the zstd stream inflates it again, to keep the bytes before the damage
- * and to report its offset.
+ * and to report the offset of the damage.
  */
 #include "base/compress.h"
 
@@ -50,9 +50,9 @@ struct inflating {
     pt_error *reterr;
 };
 
-/* Reserves address space for the largest size that data can inflate to: deflate makes at most 258
- * bytes of 2 bits, zstd a 128 KiB block of 4 bytes. If the system refuses (ulimit -v), the size is
- * halved until the system grants it. */
+/* Reserves address space for the largest size that data can inflate to: 2 bits of deflate become at
+ * most 258 bytes, and 4 bytes of zstd at most a block of 128 KiB. If the system refuses (ulimit
+ * -v), the size is halved until the system grants it. */
 static pt_status reserve_room(struct inflating *z, pt_compression compression)
 {
     const uint64_t most_ratio = compression == PT_GZIP ? 1032 : 32768;
@@ -92,7 +92,7 @@ static pt_status set_damaged(const struct inflating *z, const char *kind, const 
     return PT_ERR_DAMAGED;
 }
 
-/* The next piece of a larger buffer for zlib, whose sizes have 32 bits. */
+/* The size of the next piece of a buffer with `left` bytes: zlib's sizes have only 32 bits. */
 static uInt next_piece(size_t left)
 {
     return left < 1u << 30 ? (uInt)left : 1u << 30;
@@ -344,9 +344,9 @@ uint64_t pt_declared_bytes(const void *data, size_t size)
 /* --- deflating --- */
 
 /* Removes the final mark of a deflate stream, so that another stream can follow: only the last
- * block of a gzip member may carry the mark. Clears the mark of the last block and adds an empty
- * stored block, which ends on a byte boundary (RFC 1951 section 3.2.4). Only decoding finds the
- * start of the last block; zlib can stop at block boundaries (Z_BLOCK). */
+ * block of a gzip member may have it. Clears the mark of the last block and adds an empty stored
+ * block, which ends on a byte boundary (RFC 1951 section 3.2.4). Only decoding finds the start of
+ * the last block; zlib can stop at block boundaries (Z_BLOCK). */
 static pt_status unmark_final_block(uint8_t *deflated, size_t *size, pt_error *reterr)
 {
     static _Thread_local uint8_t scratch[64 * 1024];

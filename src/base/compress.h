@@ -1,8 +1,8 @@
 /* compress.h: gzip (RFC 1952) and zstd (RFC 8878), a whole buffer at a time.
  *
  * Inflating does not need the output size in advance: the output goes to reserved address space,
- * which uses memory only where it is written, and is cut to size at the end. max_bytes bounds the
- * output. Size fields in the compressed data are checked, never trusted.
+ * which uses memory only where bytes are written, and is cut to the output's size at the end.
+ * max_bytes bounds the output. Size fields in the compressed data are checked, never trusted.
  */
 #pragma once
 
@@ -37,15 +37,16 @@ typedef struct pt_peeled {
 } pt_peeled;
 
 /* Inflates *blob layer by layer until it is not compressed; a plain blob stays unchanged. More than
- * PT_PEEL_MAX layers are PT_ERR_LIMIT. On PT_ERR_DAMAGED *blob holds the intact part of the first
- * damaged layer, which is not peeled further. On other failures *blob holds the layer that failed.
- * *ret_peeled (may be NULL) is filled in every case. */
+ * PT_PEEL_MAX layers are PT_ERR_LIMIT. On PT_ERR_DAMAGED *blob holds the contents of the first
+ * damaged layer up to the damage; these are not peeled further. On other failures *blob holds the
+ * layer that failed. *ret_peeled (may be NULL) is filled in every case. */
 pt_status pt_peel(pt_blob *blob, uint64_t max_bytes, pt_peeled *ret_peeled, pt_diag *diag,
                   pt_error *reterr);
 
-/* The first bytes, at most room, of the contents that pt_peel(data) would give. Each layer on the
- * way is inflated to at most room bytes as well. PT_OK: more bytes may follow. PT_ERR_DAMAGED,
- * PT_ERR_LIMIT and PT_ERR_NOMEM are as in pt_peel. head[0, *ret_bytes) is filled in every case. */
+/* Stores in head the first bytes (at most `room`) of the contents that pt_peel(data) would give.
+ * Each layer on the way is inflated to at most room bytes as well. PT_OK: more bytes may follow.
+ * PT_ERR_DAMAGED, PT_ERR_LIMIT and PT_ERR_NOMEM are as in pt_peel. head[0, *ret_bytes) is filled in
+ * every case. */
 pt_status pt_peel_head(const void *data, size_t size, uint8_t *head, size_t room, size_t *ret_bytes,
                        pt_error *reterr);
 

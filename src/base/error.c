@@ -124,7 +124,7 @@ _Noreturn void pt_bug(const char *file, int line, const char *condition)
 }
 
 /* Counts an allocation, and malloc's header of it, against the memory limit. Ends the process if
- * they exceed the limit. */
+ * the bytes exceed the limit. */
 static void count_bytes(size_t bytes)
 {
     enum { WORDS_BYTES = 16 };

@@ -40,7 +40,7 @@ typedef struct pt_error {
 pt_status pt_error_set(pt_error *reterr, pt_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* pt_error_set with ": " and strerror(errnum) behind the message. The status is PT_ERR_NOTFOUND for
+/* pt_error_set with ": " and strerror(errnum) after the message. The status is PT_ERR_NOTFOUND for
  * ENOENT and ESRCH, PT_ERR_NOMEM for ENOMEM, else PT_ERR_SYSTEM. */
 pt_status pt_error_errno(pt_error *reterr, int errnum, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -57,8 +57,8 @@ typedef struct {
     uint64_t count; /* printed before the text */
 } pt_diag_fact;
 
-/* Facts in the order of their first occurrence. Not thread-safe: each worker has its own, and they
- * are merged afterwards. */
+/* Facts in the order of their first occurrence. Not thread-safe: each worker has a pt_diag of its
+ * own, and these are merged afterwards. */
 typedef struct pt_diag {
     pt_diag_fact *facts;
     size_t count, cap;
@@ -79,14 +79,14 @@ void pt_diag_merge(pt_diag *into, const pt_diag *from);
 _Noreturn void pt_bug(const char *file, int line, const char *condition);
 
 /* Allocators that cannot fail: when the system has no memory left, or the limit is reached
- * (memory.h), they end the process with one line. Callers therefore need no branch for a failure.
- * Callers check sizes that come from a file first. pt_alloc zeroes the memory. */
+ * (memory.h), these functions print one line and end the process. Callers therefore need no branch
+ * for a failure. Callers check sizes that come from a file first. pt_alloc zeroes the memory. */
 void *pt_alloc(size_t count, size_t size);
 void *pt_realloc(void *ptr, size_t count, size_t size);
 /* pt_alloc for tables with random access. Large tables are placed in large pages, which avoids
  * page-table misses on each look-up. */
 void *pt_alloc_table(size_t count, size_t size);
-/* The numbers 0, 1, ... count - 1: an order of rows that is to be sorted. */
+/* The numbers 0, 1, ... count - 1: row numbers, which the caller sorts; the caller frees them. */
 uint32_t *pt_alloc_numbers(size_t count);
 /* pt_realloc for columns that are filled from front to back, nearly to their capacity. Large
  * columns are placed in large pages, which causes fewer page faults. */

@@ -29,8 +29,8 @@ static size_t whole_pages(size_t size)
 
 /* --- the guard --- */
 
-/* Mapped files, for the handler. The table is fixed, because a handler can neither lock nor
- * allocate. A slot is free when limit is 0. When the table is full, a file is read instead of
+/* Mapped files, for the handler of SIGBUS. The table is fixed, because a handler can neither lock
+ * nor allocate. A slot is free when limit is 0. When the table is full, a file is read instead of
  * mapped. */
 static struct guarded {
     _Atomic uintptr_t start, limit;
@@ -91,7 +91,7 @@ static void guard_release(int slot)
 bool pt_blob_intact(const pt_blob *blob)
 {
     /* A reader that stopped at the zeros of the file's new last page has not touched the missing
-     * pages behind it, so touch the last byte. */
+     * pages after it; so this line reads the last byte. */
     if (blob->guard_slot >= 0) (void)*(const volatile uint8_t *)(blob->data + blob->size - 1);
     return blob->guard_slot < 0 || !atomic_load(&guarded[blob->guard_slot].cut);
 }

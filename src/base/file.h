@@ -41,7 +41,7 @@ typedef struct pt_blob {
 void pt_blob_done(pt_blob *blob);
 /* A blob over memory that stays the caller's and must outlive the blob. */
 pt_blob pt_blob_borrow(const void *data, size_t size);
-/* Zeroed anonymous memory, which costs nothing until it is touched; writable through pt_blob_bytes.
+/* Zeroed anonymous memory, which costs nothing until it is touched; write to it by pt_blob_bytes.
  * PT_ERR_NOMEM if the system has no memory left, PT_ERR_LIMIT if the memory limit is reached. */
 pt_status pt_blob_new(size_t size, pt_blob *ret_blob, pt_error *reterr);
 /* Like pt_blob_new, but does not check the limit, for a buffer of which an unknown part will be
@@ -87,7 +87,8 @@ pt_status pt_file_read(const char *path, pt_file_flags flags, uint64_t max_bytes
 pt_status pt_file_read_fd(int fd, const char *name, pt_file_flags flags, uint64_t max_bytes,
                           pt_blob *ret_blob, pt_error *reterr);
 
-/* The part of path after its last '/', or all of path if nothing follows one. Points into path. */
+/* The part of path after its last '/', or all of path if it has no '/' or ends in one. Points into
+ * path. */
 const char *pt_base_name(const char *path);
 
 /* A file being written. The bytes go to a temporary file in the same folder. The commit renames it,
@@ -117,24 +118,24 @@ void pt_file_allow_most(void);
  * ends with pt_file_commit or pt_file_abandon. */
 pt_status pt_file_create(const char *path, mode_t mode, pt_file_writer *ret_writer,
                          pt_error *reterr);
-/* Checks, before any work is done for it, whether pt_file_create may replace the file at path.
- * Creates nothing. */
+/* Checks whether pt_file_create may create or replace the file at path, for a command that asks
+ * before it does long work. Creates nothing. */
 pt_status pt_file_may_create(const char *path, pt_error *reterr);
-/* Flushes the bytes and closes the file, which has its temporary name until the commit: for a
+/* Flushes the bytes and closes the file, which keeps its temporary name until pt_file_commit. For a
  * caller that commits many files together. After a failure the caller abandons the writer. sync: as
  * for pt_file_commit. */
 pt_status pt_file_end_bytes(pt_file_writer *writer, bool sync, pt_error *reterr);
 /* Flushes the bytes, renames the temporary file and frees the writer. On any failure, including an
- * earlier one of out, it removes the temporary file and keeps the old file. sync: the bytes reach
- * the disk before the rename; only reproducible files such as caches go without. */
+ * earlier failure of writer->out, it removes the temporary file and keeps the old file. sync: the
+ * bytes reach the disk before the rename; only reproducible files such as caches go without. */
 pt_status pt_file_commit(pt_file_writer *writer, bool sync, pt_error *reterr);
 /* Removes the temporary file and frees the writer. */
 void pt_file_abandon(pt_file_writer *writer);
 /* Creates, writes and commits a file whose bytes are in memory. */
 pt_status pt_file_replace(const char *path, const void *bytes, size_t size, pt_error *reterr);
 
-/* Creates a file under a name that must be free. If it is taken, *ret_taken is true, the status is
- * PT_ERR_SYSTEM and the existing file is unchanged. */
+/* Creates a file at a path where no file may exist yet. If one exists, *ret_taken is true, the
+ * status is PT_ERR_SYSTEM and the existing file is unchanged. */
 pt_status pt_file_add(const char *path, mode_t mode, const void *bytes, size_t size,
                       bool *ret_taken, pt_error *reterr);
 

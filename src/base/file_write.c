@@ -123,7 +123,7 @@ void pt_file_allow_most(void)
 
 /* ---- ending ---- */
 
-/* A number that sudo put into the environment; 0 without one. */
+/* A number that sudo put into an environment variable; 0 if the variable is not set. */
 static unsigned sudo_number(const char *variable)
 {
     const char *const text = getenv(variable);

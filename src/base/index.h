@@ -1,4 +1,4 @@
-/* index.h: a hash index from content to 32-bit ids. The content is in a column of the caller's; the
+/* index.h: a hash index from content to 32-bit ids. The content is in an array of the caller; the
  * index holds only hashes and ids, and the caller compares the content:
  *
  *     const uint32_t known = PT_INDEX_FIND(&ix, hash, id, rows.items[id].key == key);
@@ -32,7 +32,7 @@ typedef struct pt_probe {
 /* An empty index; pt_index_done frees it. */
 void pt_index_init(pt_index *index);
 void pt_index_done(pt_index *index);
-/* Makes room for count ids, so that adding them causes no rehash. */
+/* Makes room for count ids, so that adding up to that many ids causes no rehash. */
 void pt_index_reserve(pt_index *index, uint32_t count);
 /* Adds an id under a hash. id is not PT_NONE, and each (hash, id) is added once only. */
 void pt_index_add(pt_index *index, uint64_t hash, uint32_t id);
@@ -63,7 +63,8 @@ static inline uint32_t pt_index_first(const pt_index *index, uint64_t hash, pt_p
     return index->slots != NULL ? pt_index_next(index, probe) : PT_NONE;
 }
 
-/* Loops over the ids under the hash, and also over ids of other hashes with the same upper half. */
+/* Loops over the ids under the hash, and also over ids of other hashes that have the same upper
+ * half. */
 #define PT_INDEX_EACH(index, hash, id)                                                             \
     for (pt_probe id##_probe, *id##_open = &id##_probe; id##_open != NULL; id##_open = NULL)       \
         for (uint32_t id = pt_index_first((index), (hash), &id##_probe); id != PT_NONE;            \

@@ -1,5 +1,6 @@
 /* json.h: JSON (RFC 8259): a streaming writer, and a reader that returns one token a call. Neither
- * builds a tree, and neither recurses. LC_NUMERIC must be "C", its value at the start of a program.
+ * builds a tree, and neither recurses. The locale's LC_NUMERIC must be "C", as it is when a program
+ * starts.
  */
 #pragma once
 
@@ -24,9 +25,9 @@ typedef enum {
 typedef struct pt_json_w {
     pt_out *out;
     pt_json_flags flags;
-    pt_buf
-        levels; /* a byte for each open level: object or array, and whether it has a member yet */
-    bool after_key; /* a key was written, and its value was not */
+    pt_buf levels;  /* a byte for each open level: object or array, and whether a member has been
+                 * written in it */
+    bool after_key; /* the key is written, but its value is not yet */
     bool complete;  /* the top-level value is complete */
 } pt_json_w;
 
@@ -68,13 +69,15 @@ void pt_json_key_bool(pt_json_w *w, const char *key, bool value);
 void pt_json_key_null(pt_json_w *w, const char *key);
 /* Writes an address as the text "0x7f00", since JSON readers do not hold 64 bits in a number. */
 void pt_json_key_hex(pt_json_w *w, const char *key, uint64_t value);
-/* Begins a member whose value is an object or an array. key NULL: begins a value instead. */
+/* Begins a member whose value is an object or an array. If key is NULL, begins a value without a
+ * key instead. */
 void pt_json_key_object(pt_json_w *w, const char *key);
 void pt_json_key_array(pt_json_w *w, const char *key);
 
 /* Writes an array of count items. The statement or block that follows the macro writes item i; it
- * must neither break nor return. key: the key of the array in an object; NULL: the array is a value
- * without a key. The loop ends early when writing fails. The count is evaluated before each item.
+ * must neither break nor return. key: the key of the array in an object; if it is NULL, the array
+ * is a value without a key. The loop ends early when writing fails. The count is evaluated before
+ * each item.
  *
  *     PT_JSON_EACH (&w, "lines", i, count)
  *         pt_json_uint(&w, line[i]);

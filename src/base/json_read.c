@@ -70,8 +70,8 @@ static void after_value(pt_json_r *r)
 
 /* --- strings --- */
 
-/* The first byte from p on that is not plain: a quote, a backslash, a control character or
- * non-ASCII. */
+/* The address of the first byte in [p, end) that is not plain: a quote, a backslash, a control
+ * character or non-ASCII. */
 static const uint8_t *end_of_plain(const uint8_t *p, const uint8_t *end)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones << 7;

@@ -40,7 +40,7 @@ bool pt_same_file(const struct stat *a, const struct stat *b)
            a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-/* Does the file belong to this user, and can nobody else write to it? */
+/* Does the file belong to this user, and may nobody else write to it? */
 static bool is_ours(const struct stat *st)
 {
     return st->st_uid == geteuid() && (st->st_mode & (S_IWGRP | S_IWOTH)) == 0;
@@ -136,8 +136,8 @@ static void trim_folder(const pt_kept_folder *folder)
 }
 
 /* Must the folder be listed to see whether it exceeds its limit? Listing takes a system call for
- * each file. So the folder is listed at this process's first save, and again each time the process
- * has saved a 64th of the limit. */
+ * each file. So it is due at this process's first save, and again each time the process has saved a
+ * 64th of the limit. */
 static bool is_trim_due(const pt_kept_folder *folder, size_t saved_bytes)
 {
     enum { PARTS = 64 };

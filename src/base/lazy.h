@@ -17,7 +17,7 @@ typedef struct pt_lazy_function {
 } pt_lazy_function;
 
 /* The linked function is declared under another name (pt_linked_x), since the library's header may
- * declare its own name with another type. */
+ * declare the function's real name with another type. */
 #ifdef PT_STATIC
 #define PT_LAZY_LINKED(function, api, member) extern char pt_linked_##function[] __asm__(#function);
 #define PT_LAZY_ROW(function, api, member)                                                         \
@@ -35,6 +35,6 @@ typedef enum {
 
 /* In a static program: stores the functions that are linked. Else loads the first installed library
  * of sonames (NULL-terminated) and stores the addresses of count functions in api. The library is
- * never unloaded, since it may leave thread-local data behind. */
+ * never unloaded, since its thread-local data may stay in use. */
 pt_lazy_status pt_lazy_load(const char *const *sonames, const pt_lazy_function *functions,
                             size_t count, void *api);

@@ -26,7 +26,7 @@
 #endif
 
 enum {
-    THREAD_BYTES = 64 << 10, /* bytes that a thread counts on its own before it updates `left` */
+    THREAD_BYTES = 64 << 10, /* bytes that a thread counts in `summed` before it updates `left` */
     CLOSE_BYTES = 2 << 20,   /* `left` gets half of the room; all of it if the room is smaller */
 };
 
@@ -34,7 +34,8 @@ static struct {
     pthread_mutex_t lock; /* held while statm is read and `left` is set */
     _Atomic uint64_t limit;
     _Atomic int64_t left;      /* bytes until statm must be read again */
-    _Atomic int64_t uncounted; /* exempt bytes, among them those held when the limit was set */
+    _Atomic int64_t uncounted; /* exempt bytes, including the bytes that were held when the limit
+                                * was set */
     const char *_Atomic hint;
     atomic_bool is_chosen;
     atomic_flag is_exhausted;

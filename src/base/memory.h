@@ -8,7 +8,7 @@
  * The limit is compared with the memory that the kernel has promised to the process: the private
  * writable mappings in /proc/self/statm (proc(5)). So memory of libraries counts, and freed memory
  * does not. Requested bytes are summed up between two readings of statm; the next reading is due
- * when the sum could reach the limit. Pages of mapped files do not count, since the kernel can
+ * when this sum could reach the limit. Pages of mapped files do not count, since the kernel can
  * reclaim them. Without a limit statm is never read.
  *
  * Two amounts are exempt: the memory that the process held when the limit was set, and
@@ -29,22 +29,24 @@ enum {
 };
 
 /* Sets the limit; UINT64_MAX means none. is_chosen: the user chose the limit, and so accepts large
- * files. hint ends the messages about the limit, such as "; --max-memory=SIZE allows more"; it must
- * outlive the process. */
+ * files. hint is the end of messages about the limit, such as "; --max-memory=SIZE allows more". It
+ * is borrowed for as long as the process runs. */
 void pt_memory_limit_set(uint64_t bytes, bool is_chosen, const char *hint);
 /* The limit in bytes, or UINT64_MAX, and the other arguments of pt_memory_limit_set. */
 uint64_t pt_memory_limit(void);
 bool pt_memory_is_chosen(void);
 const char *pt_memory_hint(void); /* "" before a limit was set */
 
-/* The bytes that are compared with the limit, without what is exempt; 0 if they are not known. */
+/* The bytes that are compared with the limit, less the exempt bytes; 0 if the kernel does not tell
+ * them. */
 uint64_t pt_memory_held(void);
 
 /* The number of bytes that may still be allocated; UINT64_MAX without a limit. Each call reads
  * statm. */
 uint64_t pt_memory_left(void);
 
-/* Counts bytes of an allocation that follows. Returns false if they exceed the limit. */
+/* Counts the bytes of an allocation that the caller makes next. Returns false if they exceed the
+ * limit. */
 bool pt_memory_take(size_t bytes);
 
 /* Exempts bytes of address space from the limit, because most of the space will not be used, as in
@@ -52,8 +54,8 @@ bool pt_memory_take(size_t bytes);
  * unmapped or is used after all. */
 void pt_memory_uncount(int64_t bytes);
 
-/* Ends the process with status 1 and one line: `bytes` more were requested, beyond the limit
- * (is_limit) or the system's memory. Unfinished output files are removed (file.h). */
+/* Ends the process with status 1 and one line, which says that a request for `bytes` more exceeds
+ * the limit (is_limit) or the system's memory. Unfinished output files are removed (file.h). */
 _Noreturn void pt_memory_exhausted(size_t bytes, bool is_limit);
 
 /* The memory that the machine allows this process: the least of its memory, RLIMIT_AS, RLIMIT_DATA,

@@ -31,7 +31,8 @@ static uint64_t least_of(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* The number in a file; UINT64_MAX for "max", for other text, and if there is no file. */
+/* The number in the file root/folder/name; UINT64_MAX for "max", for other text, and if there is no
+ * file. */
 static uint64_t limit_in(const char *root, const char *folder, const char *name)
 {
     PT_FREE char *path = pt_strf("%s/%s", folder, name);

@@ -19,7 +19,7 @@ typedef struct {
 
 /* Begins a search for words near `to`, without any result yet. */
 void pt_near_init(pt_near *near, const char *to);
-/* Offers a candidate. It is kept if it is among the nearest, and either differs from `to` in at
- * most a third of the letters of `to`, or contains `to`. Case is ignored. word must outlive
- * *near. */
+/* Offers a candidate. The candidate is kept if it is among the nearest words so far, and either
+ * differs from `to` in at most a third of the letters of `to`, or contains `to`. Case is ignored.
+ * word must outlive *near. */
 void pt_near_offer(pt_near *near, const char *word);

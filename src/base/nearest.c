@@ -9,7 +9,7 @@
 
 enum {
     LONGEST = 64,
-    LONGEST_OF_OURS = 40, /* a longer typed word is no misspelling of an option */
+    LONGEST_OF_OURS = 40, /* no option is a suggestion for a longer typed word */
     FAR = 100,
 };
 
@@ -72,8 +72,8 @@ void pt_near_init(pt_near *near, const char *to)
     *near = (pt_near){.to = to};
 }
 
-/* The distance; FAR if more than a third of the letters differ. A word that contains `to` has at
- * most the distance LONGEST. */
+/* The distance of the two words; FAR if more than a third of the letters differ. A word that
+ * contains `to` has at most the distance LONGEST. */
 static unsigned distance_between(const char *to, const char *word)
 {
     const unsigned distance = edit_distance(to, word);

@@ -215,8 +215,8 @@ static match match_row(const pt_option *row, const char *name, size_t length,
     return best;
 }
 
-/* Sets the message to the caller's answer to this option (pt_options.answer). False if the caller
- * has no answer. */
+/* Sets the message to the caller's answer to this option (pt_options.answer). Returns false if the
+ * caller has no answer. */
 static bool set_answer(const pt_options *options, const char *spelling, const char *value,
                        pt_error *reterr)
 {
@@ -381,7 +381,7 @@ static pt_status parse_long(struct parsing *in, const char *arg, size_t dashes)
     return store_next_argument(in, at, arg, spelled);
 }
 
-/* Refuses a long name behind a single dash, such as pprof's "-focus=x", instead of parsing the
+/* Refuses a long name after a single dash, such as pprof's "-focus=x", instead of parsing the
  * letters f, o ... */
 static pt_status refuse_one_dash(struct parsing *in, const char *name)
 {
@@ -395,8 +395,8 @@ static pt_status refuse_one_dash(struct parsing *in, const char *name)
     return PT_OK;
 }
 
-/* Parses -abc, the options a, b and c. An option that takes an argument gets the rest of the word,
- * or the next argument if the word ends there. */
+/* Parses -abc, the options a, b and c. An option that takes an argument gets the remaining letters
+ * of the word, or the next argument if the word ends there. */
 static pt_status parse_letters(struct parsing *in, const char *arg)
 {
     if (in->options->syntax == PT_SYNTAX_OWN) {

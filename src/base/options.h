@@ -1,6 +1,6 @@
 /* options.h: command lines as tables. A row holds every fact about an option: spelling, argument,
- * the field for its value, the texts of help and man page. Parsing, help, man page, completion, and
- * printing a filled struct as a command line all use the same rows.
+ * the field for its value, the texts of help and man page. The same rows serve for parsing, help,
+ * man page and completion, and to print a filled struct as a command line.
  *
  *     typedef struct { int64_t rows; const char *focus; bool color; } top_settings;
  *     static const pt_option top_rows[] = {
@@ -78,8 +78,8 @@ typedef struct pt_option_list {
 } pt_option_list;
 
 /* A row: PT_ROW(NAME, TYPE, STRUCT, FIELD, ...). TYPE is a pt_option_type without PT_OPT_; a FIELD
- * that a value of TYPE cannot fill does not compile. The further arguments set other members of
- * pt_option. */
+ * that a value of TYPE cannot fill does not compile. The further arguments are initialisers of
+ * other members of pt_option. */
 #define PT_ROW(spelling, kind, settings, field, ...)                                               \
     {                                                                                              \
         .name = (spelling), .type = PT_OPT_##kind,                                                 \
@@ -109,7 +109,8 @@ typedef enum {
 typedef struct pt_option_part {
     const pt_option_table *table;
     void *into;  /* the struct to fill; may be NULL for help, man page and completion */
-    bool *given; /* NULL, or a bool for each row; parsing sets those of the given options */
+    bool *given; /* NULL, or one bool for each row; parsing sets the bools of the given options to
+                  * true */
 } pt_option_part;
 
 typedef struct pt_options {
@@ -117,7 +118,7 @@ typedef struct pt_options {
     size_t part_count;
     pt_option_syntax syntax;
     bool stop_at_operand; /* the first operand ends the options: record COMMAND... */
-    bool keeps_dashes;    /* "--" ends the options and is an operand, too: diff A... -- B... */
+    bool keeps_dashes;    /* "--" ends the options and is itself an operand: diff A... -- B... */
     /* May be NULL. Called before an option is refused. Returns the message for an option that users
      * of other tools type, or NULL for the usual message. `value` is NULL if the option is unknown.
      */
@@ -136,8 +137,9 @@ void pt_options_done(const pt_options *options);
 pt_status pt_options_parse(const pt_options *options, const char *const *args, size_t count,
                            pt_option_list *ret_operands, pt_error *reterr);
 
-/* Sets one option by its long name, for a URL or a shell. value NULL: the option without an
- * argument. Flags accept true and false. value must live as long as the struct. */
+/* Sets one option by its long name, for a URL or a shell. If value is NULL, the option is set as if
+ * it was given without an argument. Flags accept true and false. value must live as long as the
+ * struct. */
 pt_status pt_options_set(const pt_options *options, const char *name, const char *value,
                          pt_error *reterr);
 
@@ -153,16 +155,16 @@ void pt_options_help(const pt_options *options, unsigned columns, pt_out *out);
 /* Writes the help as roff for a man page: .SS for a group, .TP for an option, with details. */
 void pt_options_man(const pt_options *options, pt_out *out);
 /* Puts text for a man page: roff's characters escaped, lines of at most 76 bytes unless a word is
- * longer, a paragraph (.PP) where the text has an empty line. */
+ * longer, .PP (a new paragraph) for each empty line of the text. */
 void pt_put_roff(pt_out *out, const char *text);
-/* Writes a line for each spelling, for completion scripts. Its fields, separated by tabs, are:
- * spelling; "flag", "value" or "choice"; metavar or choices; help. Options with optional arguments
- * are flags. */
+/* Writes one line for each spelling, for completion scripts. Its fields, separated by tabs, are:
+ * spelling; "flag", "value" or "choice"; metavar or choices; help. An option with an optional
+ * argument counts as a flag. */
 void pt_options_complete(const pt_options *options, pt_out *out);
 
 /* The word nearest to `typed` by edit distance (insertion, deletion, substitution, transposition),
- * without regard to case. A word that begins with `typed` is near. Of equally near words the first
- * is returned, and NULL if no word is near enough. */
+ * in which upper and lower case are equal. A word that begins with `typed` is near. If several
+ * words are equally near, returns the first. Returns NULL if no word is near enough. */
 const char *pt_nearest(const char *typed, const char *const *words, size_t count);
 
 /* Appends text as one word of a shell command, in single quotes where necessary. */

@@ -78,8 +78,8 @@ static void put_help(pt_buf *buf, const pt_option *row)
                                                     : "off");
 }
 
-/* Puts the words of text from the current column on, wrapped at columns and continued at
- * HELP_COLUMN. */
+/* Puts the words of text from the current column on, wrapped at `columns`; each further line begins
+ * at HELP_COLUMN. */
 static void put_wrapped(pt_out *out, const char *text, unsigned columns)
 {
     size_t at = HELP_COLUMN;
@@ -273,7 +273,8 @@ void pt_put_quoted(pt_buf *buf, const char *text)
     pt_put_u8(buf, '\'');
 }
 
-/* Puts the value in the largest unit that divides it: 1500 with {1000: "us", 1: "ns"} is "1500ns".
+/* Puts the value in the largest unit that divides it: with the units 1000 = "us" and 1 = "ns", 1500
+ * is "1500ns".
  */
 static void put_exact(pt_buf *buf, uint64_t value, const uint64_t *steps, const char *const *names)
 {
@@ -365,7 +366,7 @@ static void print_row(pt_buf *buf, const pt_option_part *part, const pt_option *
             put_option(buf, row, list->items[i]);
         return;
     }
-    if (row->type == PT_OPT_SET) { /* the field is 0 if none of its options was given */
+    if (row->type == PT_OPT_SET) { /* the field is 0 if no option of this field was given */
         if (*(const int *)field == row->min && row->min != 0 &&
             !has_choice_at(part->table, row->offset))
             put_option(buf, row, NULL);

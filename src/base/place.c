@@ -22,9 +22,9 @@ bool pt_owner_is_trusted(uid_t owner)
 
 typedef struct {
     int root_fd;      /* -1: the process's own root */
-    int at_fd;        /* the folder reached so far */
+    int at_fd;        /* the folder that the walk has reached */
     char *rest;       /* the path from there */
-    unsigned links;   /* followed so far */
+    unsigned links;   /* number of links followed so far */
     bool is_wary;     /* refuse links and files that untrusted users planted */
     bool keeps_last;  /* a link in the last part is not followed */
     pt_error *reterr; /* receives a refusal */
@@ -85,8 +85,8 @@ static bool is_in_proc(const walk *w)
 
 typedef enum { WALK_ON, WALK_OVER, WALK_FAILED } step;
 
-/* Follows the link `name`, open as link_fd: puts its target before the rest of the path. A magic
- * link of /proc has no target as a path; the kernel opens its file. */
+/* Follows the link `name`, open as link_fd: puts the link's target before the remaining path. A
+ * magic link of /proc has no target as a path; the kernel opens its file. */
 static step follow_link(walk *w, int link_fd, const char *name, const struct stat *status,
                         bool is_last, pt_place *place)
 {
@@ -150,7 +150,8 @@ static step walk_part(walk *w, char *name, bool is_last, pt_place *place)
     return next;
 }
 
-/* Removes the next part from w->rest and returns it; NULL at the end. The caller frees it. */
+/* Removes the next part from w->rest and returns it; returns NULL at the end. The caller frees
+ * it. */
 static char *cut_part(walk *w, bool *ret_is_last)
 {
     const char *const begin = w->rest + strspn(w->rest, "/");
@@ -291,7 +292,7 @@ static bool is_trusted_folder(const char *path)
            pt_owner_is_trusted(status.st_uid);
 }
 
-/* May a folder be created at path: is its parent a trusted user's? */
+/* May a folder be created at path: does its parent folder belong to a trusted user? */
 static bool is_made_in_trusted(const char *path)
 {
     const char *const slash = strrchr(path, '/');

@@ -3,7 +3,7 @@
 
 #include "base/place.h"
 
-/* pt_open_regular_in with a choice: `follows` permits a link in the last part; without it such a
- * link fails with ELOOP. */
+/* Like pt_open_regular_in, but the caller chooses what happens if the last part is a link: if
+ * `follows` is true, it is followed; else the call fails with ELOOP. */
 int pt_open_regular_below(const char *root, const char *path, bool follows,
                           struct stat *ret_status);

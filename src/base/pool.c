@@ -1,5 +1,5 @@
-/* pool.c: workers sleep until a job is posted, run its function once each, and sleep again. A job
- * divides its work itself: by a counter of ranges (pt_pool_for), or by a window of items
+/* pool.c: workers sleep until a job is posted, run the job's function once each, and sleep again. A
+ * job divides its work itself: by a counter of ranges (pt_pool_for), or by a window of items
  * (pt_pool_ordered). */
 #include "base/pool.h"
 
@@ -28,8 +28,8 @@ struct pt_pool {
     bool stop;
 };
 
-/* Set while this thread runs a task. Calls of the pool from within the task then run on this
- * thread. */
+/* True while this thread runs a task. A call of the pool's functions from within the task then runs
+ * on this thread alone. */
 static _Thread_local bool inside_task;
 
 static void *worker_main(void *arg)
@@ -116,7 +116,8 @@ unsigned pt_pool_threads(const pt_pool *pool)
     return pool != NULL ? pool->count : 1;
 }
 
-/* Runs fn(job, worker) once on every worker if the pool is free, else once here. */
+/* Runs fn(job, worker) once on every worker if the pool is free, else once on the calling
+ * thread. */
 static void run_job(pt_pool *pool, job_fn *fn, void *job)
 {
     if (pool == NULL || pool->count == 1 || inside_task ||
@@ -157,7 +158,7 @@ struct range_job {
 };
 
 /* Runs ranges until none is left. Workers take ranges in ascending order, so when a range fails,
- * all lower ones are running or done; the lowest failure is therefore always found. */
+ * all lower ranges are running or done; the lowest failure is therefore always found. */
 static void run_ranges(void *arg, unsigned worker)
 {
     struct range_job *const job = arg;
@@ -225,7 +226,7 @@ struct ordered_job {
     pt_error error;
 };
 
-/* Produces the next item. Called and returns with the lock held. */
+/* Produces the next item. The lock of the job is held at the call and at the return. */
 static void produce_item(struct ordered_job *job, unsigned worker)
 {
     const size_t index = job->next++;
@@ -237,7 +238,8 @@ static void produce_item(struct ordered_job *job, unsigned worker)
     pthread_cond_broadcast(&job->changed);
 }
 
-/* Commits the due item. Called and returns with the lock held, by worker 0 only. */
+/* Commits the due item. Only worker 0 calls this function. The lock of the job is held at the call
+ * and at the return. */
 static void commit_item(struct ordered_job *job)
 {
     struct made *const slot = &job->window[job->due % job->ahead];
@@ -286,7 +288,7 @@ pt_status pt_pool_ordered(pt_pool *pool, size_t n, const pt_ordered *how, pt_err
         run_ordered(&job, 0);
     else
         run_job(pool, run_ordered, &job);
-    for (size_t i = 0; i < job.ahead; i++) { /* drop the items after the failed one */
+    for (size_t i = 0; i < job.ahead; i++) { /* drop items that were produced but not committed */
         if (job.window[i].ready && job.window[i].status == PT_OK)
             how->drop(how->ctx, job.window[i].item);
     }

@@ -22,7 +22,7 @@ void pt_pool_free(pt_pool *pool);
 unsigned pt_pool_threads(const pt_pool *pool);
 
 /* Processes items [begin, end). worker is the index of a private state: within one pt_pool_for, no
- * two calls with one worker run at the same time. */
+ * two calls with the same worker run at the same time. */
 typedef pt_status pt_range_fn(void *ctx, unsigned worker, size_t begin, size_t end,
                               pt_error *reterr);
 
@@ -41,8 +41,8 @@ typedef struct pt_ordered {
     pt_status (*commit)(void *ctx, size_t index, void *item, pt_error *reterr);
     /* Frees an item that was produced but is not committed, because an earlier item failed. */
     void (*drop)(void *ctx, void *item);
-    size_t ahead; /* number of items that may be produced before the next commit, to bound memory;
-                     0: two for each thread */
+    size_t ahead; /* number of items that may be produced before the next commit, to bound memory; 0
+                   * means two for each thread */
 } pt_ordered;
 
 /* Produces items [0, n) in parallel and commits them in order. */

@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 typedef struct {
-    int in, out, said; /* the parent's ends of its standard input, output, error */
+    int in, out, said; /* the parent's ends of the pipes to the program's standard input, output and
+                        * error */
     pid_t pid;
 } child;
 
@@ -25,8 +26,8 @@ static void close_pair(int fds[2])
     close(fds[1]);
 }
 
-/* Runs in the new process and starts the program. The kernel kills the program if the thread that
- * waits for it dies. */
+/* Runs in the child after fork, and starts the program by exec. The kernel kills the program if the
+ * thread that waits for it dies. */
 static _Noreturn void become_program(const char *path, char *const argv[], const int fds[3],
                                      pid_t parent)
 {
@@ -77,7 +78,7 @@ static bool read_available(int fd, pt_buf *into)
     return true;
 }
 
-/* poll's timeout until the deadline; -1 (no timeout) where there is no deadline. */
+/* The timeout for poll until the deadline; -1 (no timeout) if there is no deadline. */
 static int wait_ms(int64_t deadline_ms)
 {
     const int64_t left = deadline_ms - pt_now_ms();

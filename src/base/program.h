@@ -19,7 +19,7 @@ pt_status pt_program_run(const char *path, char *const argv[], const pt_buf *inp
                          pt_program_result *ret_result, pt_error *reterr);
 void pt_program_result_done(pt_program_result *result);
 
-/* The path of an executable of that name in the folders of search, which are divided by colons as
- * in PATH (NULL: /usr/local/bin, /usr/bin and /bin). To be freed; NULL if there is none. A name
- * with a slash is a path itself. */
+/* The path of the first executable of that name in the folders of `search`, which are separated by
+ * colons as in PATH (if it is NULL: /usr/local/bin, /usr/bin and /bin). The caller frees the path.
+ * Returns NULL if there is no such executable. A name with a slash is a path itself. */
 char *pt_program_find(const char *name, const char *search);

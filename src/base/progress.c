@@ -75,7 +75,7 @@ pt_progress *pt_progress_new(int64_t quiet_ms, pt_progress_show *show, void *con
     atomic_store(&p->due_ms, pt_now_ms() + quiet_ms);
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->over, NULL);
-    /* The watcher blocks all signals, so that the thread that waits for a key gets them. */
+    /* The watcher blocks all signals, so that signals go to the thread that waits for a key. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -109,7 +109,8 @@ static void begin_work(pt_progress *p, pt_progress_unit unit, uint64_t total)
     atomic_store(&p->stacks, 0);
 }
 
-/* Ends the work, and calls show with NULL if the work was shown. The caller holds p->lock. */
+/* Ends the work, and calls show with NULL if the work was shown. Then begins to show the text of
+ * pt_progress_between, if there is one. The caller holds p->lock. */
 static void end_work(pt_progress *p)
 {
     if (p->is_shown) p->show(p->context, NULL);
@@ -120,7 +121,8 @@ static void end_work(pt_progress *p)
     show_due(p);
 }
 
-/* Shows the work if the next show is due. If the lock is held, another thread shows it. */
+/* Shows the work if the next show is due. Does nothing if p->lock is held, since the thread that
+ * holds it shows the work. */
 static void show_unless_locked(pt_progress *p)
 {
     if (pt_now_ms() < atomic_load_explicit(&p->due_ms, memory_order_relaxed) ||

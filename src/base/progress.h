@@ -1,8 +1,8 @@
-/* progress.h: shows a user who waits how far a long piece of work is.
+/* progress.h: tells a user who is waiting how much of a long piece of work is done.
  *
  *   a piece of work, on any thread: begin -> add ... -> end
- *                                         `--> show: after quiet_ms, then at most ten times in
- *                                                    quiet_ms, one call at a time
+ *                                         `--> show: first quiet_ms after pt_progress_new, then at
+ *                                                    most each quiet_ms / 10; one call at a time
  *
  * The work is shown when something is added, and by a thread of this file that wakes regularly,
  * since some work adds nothing for seconds. All functions accept NULL: then nothing is shown.
@@ -20,12 +20,13 @@ typedef enum {
 typedef struct pt_progress_state {
     const char *doing; /* "reading FILE"; may have control characters of the file's name */
     pt_progress_unit unit;
-    uint64_t done, total; /* in that unit; total 0: unknown */
+    uint64_t done, total; /* in the unit; a total of 0 is unknown */
     uint64_t stacks;      /* copied stacks that were unwound meanwhile */
     int64_t elapsed_ms;   /* since the work began */
 } pt_progress_state;
 
-/* Shows the state, which is valid during the call. NULL: the work that was shown is over. */
+/* Shows the state, which is valid during the call. state is NULL when the work that was shown is
+ * over. */
 typedef void pt_progress_show(void *context, const pt_progress_state *state);
 
 typedef struct pt_progress pt_progress;
@@ -33,12 +34,12 @@ typedef struct pt_progress pt_progress;
 /* quiet_ms: the silence before the first show, from now on. */
 pt_progress *pt_progress_new(int64_t quiet_ms, pt_progress_show *show, void *context);
 void pt_progress_free(pt_progress *p);
-/* Ends the current work. From now on `doing` (borrowed) is shown while no work is begun; NULL, as
- * at first: nothing is shown then. */
+/* Ends the current work. From now on the text `doing` (borrowed) is shown between two pieces of
+ * work. If `doing` is NULL, nothing is shown then, as before the first call. */
 void pt_progress_between(pt_progress *p, const char *doing);
 
-/* Begins work, and shows it if the next show is due. total: in the unit; 0: unknown. The format
- * describes the work: "reading FILE". */
+/* Begins work, and shows it if the next show is due. total: the amount of work in the unit; 0 if it
+ * is not known. The format describes the work: "reading FILE". */
 void pt_progress_begin(pt_progress *p, pt_progress_unit unit, uint64_t total, const char *format,
                        ...) __attribute__((format(printf, 4, 5)));
 /* Changes the description of the current work. */

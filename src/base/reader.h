@@ -7,7 +7,7 @@
  * parser checks pt_reader_ok() once a record, and before it uses a count as a size.
  *
  * A child reader (pt_reader_sub) covers a slice of its parent, such as a nested protobuf message. A
- * failure of a child is a failure of its parents, too. Readers own no memory and need no cleanup.
+ * failure of a child also fails its parents. Readers own no memory and need no cleanup.
  */
 #pragma once
 
@@ -83,7 +83,7 @@ static inline bool pt_reader_has(pt_reader *r, uint64_t count, uint64_t item_byt
 }
 
 /* Returns the next size bytes, inside the reader's data; NULL after a failure or if fewer are left.
- * The pointer to zero bytes must not be dereferenced. */
+ * If size is 0, the pointer must not be dereferenced. */
 static inline const uint8_t *pt_read_bytes(pt_reader *r, uint64_t size)
 {
     if (__builtin_expect(size > pt_reader_left(r) || r->status != PT_OK, 0)) {
@@ -129,7 +129,7 @@ static inline uint64_t pt_read_word(pt_reader *r)
 }
 
 /* Reads a line of text and returns it without its "\n" or "\r\n"; the last line may lack both.
- * Lines may hold NUL bytes, so use *ret_length. NULL at the end, which is no failure. */
+ * Lines may hold NUL bytes, so use *ret_length. Returns NULL at the end, which is no failure. */
 const char *pt_read_line(pt_reader *r, size_t *ret_length);
 
 /* A child reader of the next size bytes, which the parent skips. The child inherits byte order and

@@ -16,7 +16,8 @@ typedef enum {
     PT_REGEX_RE2 = 2, /* no look-around, back references, atomic groups, possessive repeats, ... */
 } pt_regex_flags;
 
-/* Compiles a pattern. PT_ERR_USAGE with a message that shows the place of the error:
+/* Compiles a pattern. A wrong pattern gives PT_ERR_USAGE with a message that shows the place of the
+ * error:
  *   "missing closing parenthesis: foo(bar<here>". */
 pt_status pt_regex_new(const char *pattern, pt_regex_flags flags, pt_regex **ret_regex,
                        pt_error *reterr);

@@ -12,7 +12,7 @@
 
 /* Are all rows below limit? Checks only whole blocks of PT_ROWS_BLOCK rows; the caller checks the
  * remaining rows. A row is out of range if the top bit of the row, or of limit - 1 - row, is set.
- * This holds only for limits from 1 to INT32_MAX; for others the result is always false. */
+ * This holds only for limits from 1 to INT32_MAX; for other limits the result is always false. */
 static inline bool pt_rows_below(const uint32_t *rows, size_t count, uint32_t limit)
 {
     typedef uint32_t four __attribute__((vector_size(16)));

@@ -8,8 +8,8 @@
 #include "base/utf8.h"
 #include "base/visible.h"
 
-/* Copies a word without its quotes to `to` and moves *at behind it. Returns NULL if a quote is not
- * closed. */
+/* Copies a word without its quotes to `to` and moves *at to the character after the word. Returns
+ * NULL if a quote is not closed. */
 static char *take_word(const char **at, bool quotes, char *to)
 {
     char quote = '\0';

@@ -19,8 +19,8 @@ void pt_shell_words_done(pt_shell_words *words);
 char *pt_shell_trimmed(const char *text, size_t length);
 
 /* A regular expression that matches a name of the profile and is a single word of a line. "."
- * replaces white space, quotes, backslashes, control characters, and a first character with a
- * meaning in the shell. So a completed name cannot add a pipe, file or option to the line. The
+ * replaces white space, quotes, backslashes, control characters, and the first character if it has
+ * a meaning in the shell. So a completed name cannot add a pipe, file or option to the line. The
  * caller frees it. */
 char *pt_shell_pattern(const char *name);
 

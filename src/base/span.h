@@ -102,7 +102,8 @@ static inline bool pt_span_word(pt_span *s, pt_span *ret_word)
 bool pt_span_number(pt_span *s, bool may_sign, int64_t *ret_value);
 /* Takes hexadecimal digits; false without digits or beyond 64 bits. */
 bool pt_span_hex(pt_span *s, uint64_t *ret_value);
-/* The trimmed texts before and behind the first '='; false without one. */
+/* Sets *ret_key and *ret_value to the trimmed texts before and after the first '='. Returns false
+ * if the span has no '='. */
 bool pt_span_pair(pt_span s, pt_span *ret_key, pt_span *ret_value);
 
 /* Reads a line; false at the end. */

@@ -24,20 +24,21 @@ double pt_beta_below(double x, double a, double b);
 double pt_student_beyond(double t, double df);
 double pt_student_quantile(double p, double df);
 
-/* The two-sided p-value of the hypothesis that the rate behind count b is `ratio` times the rate
- * behind count a, by the conditional binomial test (Przyborowski and Wilenski 1940): twice the
- * smaller tail, at most 1. Counts >= 0; ratio > 0. */
+/* The two-sided p-value of the hypothesis that the rate of count b is `ratio` times the rate of
+ * count a, by the conditional binomial test (Przyborowski and Wilenski 1940): twice the smaller
+ * tail, at most 1. Counts >= 0; ratio > 0. */
 double pt_poisson_differ(double a, double b, double ratio);
 
-/* The confidence interval of the rate behind a count, by the score of the normal approximation (the
- * Poisson form of Wilson's interval), z standard deviations wide on each side. */
+/* The confidence interval of the rate of which a count was drawn, by the score of the normal
+ * approximation (the Poisson form of Wilson's interval), z standard deviations wide on each
+ * side. */
 pt_interval pt_poisson_interval(double count, double z);
 
 /* The confidence interval of the probability of an event that happened in `share` (0 to 1) of n
  * draws (Wilson's score, 1927), z standard deviations wide on each side; [0, 1] without draws. */
 pt_interval pt_binomial_interval(double share, double n, double z);
 
-/* The confidence interval of weight_b * rate_b - weight_a * rate_a, where the rates are those
- * behind the counts a and b. It is computed from the intervals of the two rates (the "method of
+/* The confidence interval of weight_b * rate_b - weight_a * rate_a, where rate_a and rate_b are the
+ * rates of the counts a and b. It is computed from the intervals of the two rates (the "method of
  * variance estimates recovery": Zou and Donner 2008), z standard deviations wide on each side. */
 pt_interval pt_poisson_difference(double a, double weight_a, double b, double weight_b, double z);

@@ -39,7 +39,8 @@ static uint64_t start_of(const char *pid)
     if (length <= 0) return 0;
     text[length] = '\0';
     const char *at =
-        strrchr(text, ')'); /* the command's name before it may contain any character */
+        strrchr(text, ')'); /* the name of the command ends at the last ')'; it may itself contain
+                             * any character */
     for (int field = 2; field < 22 && at != NULL; field++)
         at = strchr(at + 1, ' ');
     return at != NULL ? strtoull(at, NULL, 10) : 0;
@@ -124,8 +125,8 @@ static void remove_if_left(int folder_fd, const char *name)
         unlinkat(folder_fd, name, 0);
 }
 
-/* Removes the temporary files that killed writers left in the folder, unless this folder was the
- * last that the process cleaned. */
+/* Removes the temporary files that killed writers left in the folder, except if the process cleaned
+ * this folder last. */
 static void clean_folder(int folder_fd)
 {
     struct stat folder;
@@ -148,11 +149,11 @@ static void clean_folder(int folder_fd)
 /* ---- removal on a signal ---- */
 
 /* Table of temporary files for the signal handler. Its size is fixed, because a handler can neither
- * lock nor allocate. A slot is free when owner is 0. A file for which the table has no room is not
- * removed by the handler; a later writer removes it. */
+ * lock nor allocate. A slot is free when owner is 0. If the table has no room for a file, the
+ * handler does not remove this file; a later writer does. */
 static struct slot {
-    _Atomic pid_t owner; /* the process, set last; -1: being filled. A child of fork removes no file
-                            of its parent */
+    _Atomic pid_t owner; /* the process, which is set last; -1 while the slot is filled. A child of
+                          * fork removes no file of its parent */
     int folder_fd;
     char name[NAME_MAX + 1];
 } slots[SLOTS];
@@ -249,7 +250,7 @@ static void release_slot(pt_temp *temp)
     *temp = (pt_temp){.folder_fd = -1, .slot = -1};
 }
 
-/* Renames without replacement. Some file systems support only one of the two ways. */
+/* Renames without replacement. Some file systems support only renameat2 or only linkat. */
 static int rename_to_free_name(int folder_fd, const char *from, const char *to)
 {
     if (renameat2(folder_fd, from, folder_fd, to, RENAME_NOREPLACE) == 0) return 0;

@@ -3,9 +3,9 @@
  *   .NAME.pitot-WORLD-PID-START-N.tmp
  *
  * WORLD identifies the boot and the pid namespace; PID and START (field 22 of /proc/PID/stat,
- * proc(5)) identify the writer. So a later writer can remove the files of a killed writer, and
- * never removes a file of a live writer. After pt_temp_guard(), a signal that ends the process
- * removes the process's files first.
+ * proc(5)) identify the writer. So a later writer can remove the files of a killed writer without
+ * removing a file of a live writer. After pt_temp_guard(), a signal that ends the process removes
+ * the process's files first.
  */
 #pragma once
 
@@ -30,9 +30,9 @@ void pt_temp_remove(pt_temp *temp);
 /* Removes all temporary files of the process, which is about to end. Async-signal-safe. */
 void pt_temp_remove_all(void);
 
-/* Installs handlers for the ending signals whose action is the default: the handler removes the
- * temporary files and raises the signal again. A write beyond RLIMIT_FSIZE becomes an error of
- * write() from then on. Called once, by main() of a command. */
+/* Installs handlers for those signals that end a process and have their default action: the handler
+ * removes the temporary files and raises the signal again. A write beyond RLIMIT_FSIZE becomes an
+ * error of write() from then on. Called once, by main() of a command. */
 void pt_temp_guard(void);
 /* Sets a function that the handlers call after they have removed the files; it must be
  * async-signal-safe. */

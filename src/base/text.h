@@ -55,8 +55,9 @@ static inline bool pt_is_given(const char *text)
     return text != NULL && text[0] != '\0';
 }
 
-/* The next word of a list of words that are separated by spaces. Sets *ret_word and moves *rest
- * behind the word; a list may be NULL. Returns the word's length; 0: there is none.
+/* The next word of a list of words that are separated by spaces. Sets *ret_word and moves *rest to
+ * the end of the word; the list may be NULL. Returns the word's length, or 0 if there is no further
+ * word.
  *
  *     for (const char *rest = list; (n = pt_next_word(&rest, &word)) > 0;)
  */
@@ -69,8 +70,8 @@ static inline size_t pt_next_word(const char **rest, const char **ret_word)
     return length;
 }
 
-/* The position of the word in a list of words that are separated by spaces; -1 if it is not in the
- * list. */
+/* The position of the word in a list of words that are separated by spaces; -1 if the word is not
+ * in the list. */
 static inline int pt_word_position(const char *list, const char *word, size_t length)
 {
     const char *at;
@@ -80,8 +81,8 @@ static inline int pt_word_position(const char *list, const char *word, size_t le
     return -1;
 }
 
-/* Classes of ASCII characters, whatever the locale. pt_is_blank: space or tab. pt_is_space: a
- * blank, or the end of a line or page. */
+/* Classes of ASCII characters, whatever the locale. pt_is_blank: space or tab. pt_is_space: also
+ * \n, \v, \f and \r. */
 static inline bool pt_is_blank(char c)
 {
     return c == ' ' || c == '\t';

@@ -56,7 +56,8 @@ static bool is_named(const char *alias, const char *name, size_t length)
     return alias != NULL && strlen(alias) == length && strncasecmp(alias, name, length) == 0;
 }
 
-/* The unit of a name; NULL = none. with_own: also the units that pprof does not have. */
+/* The unit of a name; NULL if no unit has this name. with_own: also the units that pprof does not
+ * have. */
 static const pt_unit *parse_unit(const char *name, bool with_own)
 {
     size_t length = strlen(name);

@@ -1,9 +1,10 @@
 /* units.h: formats and parses numbers with units.
  *
- * Unit names and conversions follow pprof's measurement package, so that a profile shows the same
- * figures: names ignore case, a plural s is dropped from names of more than two letters, and memory
- * steps are 1024. Units that pprof does not have (minutes, days, KiB) are parsed, too. Features of
- * pitot's own reports (minutes, three significant digits, thousands separators) are a pt_style.
+ * Unit names and conversions follow pprof's measurement package, so that pitot and pprof show the
+ * same numbers for a profile: names ignore case, a plural s is dropped from names of more than two
+ * letters, and memory steps are 1024. Units that pprof does not have (minutes, days, KiB) are also
+ * parsed. Features of pitot's own reports (minutes, three significant digits, thousands separators)
+ * are a pt_style.
  */
 #pragma once
 
@@ -19,7 +20,7 @@ typedef struct pt_unit {
 } pt_unit;
 
 /* The unit with that name or alias ("Seconds", "sec", "kilobyte"). NULL for other units (counts,
- * samples, cycles). Static. */
+ * samples, cycles). The unit is static. */
 const pt_unit *pt_unit_parse(const char *name);
 
 /* Converts value from unit `from` to unit `to`. "auto" and "minimum" choose the largest unit in
@@ -27,7 +28,8 @@ const pt_unit *pt_unit_parse(const char *name);
  * B, GCU) is used. If `from` is unknown, the value is not converted, and the unit is `to`, or ""
  * when `to` is count, sample, unit, auto or minimum. *ret_unit is static, or `to`. */
 double pt_unit_convert(int64_t value, const char *from, const char *to, const char **ret_unit);
-/* pt_unit_convert with the units and names that pprof does not know, too: min, day, KiB, MiB. */
+/* Like pt_unit_convert, but also knows the units and names that pprof does not know: min, day, KiB,
+ * MiB. */
 double pt_unit_convert_any(int64_t value, const char *from, const char *to, const char **ret_unit);
 
 typedef enum {
@@ -48,19 +50,19 @@ typedef struct {
     char text[32];
 } pt_count_text;
 pt_count_text pt_count_of(uint64_t count);
-/* A count with its noun: "1 sample lost", "1,234 samples lost". nouns begins with the plural,
- * before which adjectives may stand; for 1 the first word that ends in -s becomes a singular.
- * Longer texts are cut; pt_put_count_noun cuts none. */
+/* A count with its noun: "1 sample lost", "1,234 samples lost". nouns begins with the plural, with
+ * or without adjectives before it; if the count is 1, the first word that ends in -s becomes a
+ * singular. A text that is longer than the field is cut; pt_put_count_noun cuts no text. */
 typedef struct {
     char text[64];
 } pt_noun_text;
 pt_noun_text pt_count_noun(uint64_t count, const char *nouns);
 void pt_put_count_noun(pt_buf *buf, uint64_t count, const char *nouns);
-/* Appends a count with thousands separated, also a negative one: "-1,234". */
+/* Appends a count with thousands separated, even a negative one: "-1,234". */
 void pt_put_count(pt_buf *buf, int64_t value);
 
 /* Appends part/total as pprof does, in about six characters: "  100%" from 99.95 to 100.05, "
- * 1.23%", two significant digits below one percent. A total of 0 gives 0 %. */
+ * 1.23%", two significant digits for less than one percent. A total of 0 gives 0 %. */
 void pt_put_percent(pt_buf *buf, int64_t part, int64_t total);
 
 /* --- parsing --- */

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-enum { PT_KEPT_KEY_FACTS = 96 }; /* bytes of a key beside the id, with the terminator */
+enum { PT_KEPT_KEY_FACTS = 96 }; /* bytes of a key apart from the id, with the terminating NUL */
 
-/* Writes the key as snprintf does. Of the times, only the change time counts: programs can set the
- * others. */
+/* Writes the key as snprintf does. Of the file's times the key has only st_ctim, since programs can
+ * set the other times. */
 static inline int pt_kept_key_put(char *to, size_t room, const char *id, const struct stat *st)
 {
     return snprintf(to, room, "%s-%llx-%llx-%llx-%llx.%lx", id, (unsigned long long)st->st_dev,

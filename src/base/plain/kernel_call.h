@@ -1,7 +1,7 @@
-/* kernel_call.h: system calls by an instruction of the caller's own, for code that runs in every
- * process and in every child of fork. libc's wrappers lie in many pages of code, and the first use
- * of each page costs such a process a page fault. A task that shares the thread-local data of
- * another thread uses these functions, too, since they do not change errno. Other code, and
+/* kernel_call.h: system calls by an instruction in the caller's own code, for code that runs in
+ * every process and in every child of fork. libc's wrappers lie in many pages of code, and the
+ * first use of each page costs such a process a page fault. A task that shares the thread-local
+ * data of another thread also uses these functions, since they do not change errno. Other code, and
  * machines without a row in this file, use libc's wrappers.
  */
 #pragma once

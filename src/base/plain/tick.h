@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
-/* A random number below limit (0 if limit is 0), of a generator with one owner: splitmix64 (Steele,
- * Lea, Flood 2014), from any state. */
+/* A random number below limit (0 if limit is 0). The generator is splitmix64 (Steele, Lea, Flood
+ * 2014); *state may start with any value, and only one thread uses it. */
 static inline uint64_t pt_random_below(uint64_t *state, uint64_t limit)
 {
     uint64_t bits = *state += UINT64_C(0x9e3779b97f4a7c15);
@@ -17,7 +17,7 @@ static inline uint64_t pt_random_below(uint64_t *state, uint64_t limit)
     return limit == 0 ? 0 : bits % limit;
 }
 
-/* A random period of a timer: 0.5 to 1.5 times period_ns, and period_ns in the mean. With a fixed
+/* A random period of a timer: from 0.5 to 1.5 times period_ns, on average period_ns. With a fixed
  * period, the ticks in a program that works in rounds of that length would all come at the same
  * place of the round. Since periods differ, the caller takes the weights of samples from a
  * clock. */
@@ -27,7 +27,7 @@ static inline uint64_t pt_random_period(uint64_t *state, uint64_t period_ns)
 }
 
 /* The time of dropped ticks, in nanoseconds. since_ns: the time between a timer's last two ticks.
- * If a tick was due between them and did not come, the result is since_ns less one period; else 0.
+ * If a tick was due between them and did not come, the result is since_ns minus one period; else 0.
  * due_ns: the part of since_ns in which the timer had this period. */
 static inline int64_t pt_dropped_ns(int64_t period_ns, int64_t due_ns, int64_t since_ns)
 {
