@@ -636,15 +636,20 @@ static void write_keep(pt_capture *c, int64_t now_ns)
         pt_sink_write_kept(c->sink, &facts);
 }
 
+/* Have all timers of cpus had their first ticks, and been given their periods since? */
+static bool have_all_ticked(const pt_capture *c, int64_t now_ns)
+{
+    return now_ns - c->start_ns >= (int64_t)(c->set.plan.period * c->set.timers) + TICKED_NS;
+}
+
 /* True at the start of a recording, and just after copies of stacks grew. Then the reader must soon
  * notice two things: short copies, before many stacks are cut, and first ticks of timers, which may
  * repeat a short first period. */
 static bool is_hasty(const pt_capture *c, int64_t now_ns)
 {
     const bool may_grow = c->set.plan.stack_bytes < PT_STACK_BYTES_MAX;
-    const int64_t ticked_ns = (int64_t)(c->set.plan.period * c->set.timers) + TICKED_NS;
-    return now_ns - c->start_ns < (may_grow && c->walker == NULL ? FIRST_NS : ticked_ns) ||
-           (may_grow && now_ns - c->grown_ns < GROWN_NS);
+    return (may_grow && c->walker == NULL && now_ns - c->start_ns < FIRST_NS) ||
+           !have_all_ticked(c, now_ns) || (may_grow && now_ns - c->grown_ns < GROWN_NS);
 }
 
 /* May a timer of a cpu not have had its first tick yet? A timer repeats its first period until it
@@ -661,7 +666,7 @@ static bool is_first_round(const pt_capture *c, int64_t now_ns)
  * process. fed_ns: up to when records were fed. */
 static void drop_others(pt_capture *c, int64_t now_ns, uint64_t fed_ns)
 {
-    if (!c->facts.is_beside_others || is_first_round(c, now_ns)) return;
+    if (!c->facts.is_beside_others || !have_all_ticked(c, now_ns)) return;
     if (!c->is_narrow && !c->set.plan.walks_waits) pt_spool_narrow(c->set.spool);
     c->is_narrow = true;
     if (c->followed_ns == 0 || fed_ns <= c->followed_ns) return;

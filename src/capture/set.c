@@ -158,6 +158,8 @@ static bool open_row(pt_event_set *set, pt_event_row *row, pid_t tid, uint32_t i
             ioctl(row->switches_fd, PERF_EVENT_IOC_SET_OUTPUT, pair->samples_fd);
         }
     }
+    if (row->is_beside && set->first != NULL)
+        pt_first_await(set->first, row->id, row->fd, row->period);
     if (set->is_enabled) {
         ioctl(row->fd, PERF_EVENT_IOC_ENABLE, 0);
         if (row->switches_fd >= 0) ioctl(row->switches_fd, PERF_EVENT_IOC_ENABLE, 0);
@@ -166,8 +168,9 @@ static bool open_row(pt_event_set *set, pt_event_row *row, pid_t tid, uint32_t i
     return true;
 }
 
-static void close_row(pt_event_row *row)
+static void close_row(const pt_event_set *set, pt_event_row *row)
 {
+    if (row->is_first && row->fd >= 0 && set->first != NULL) pt_first_end(set->first, row->id);
     pt_event_close(&row->fd);
     pt_event_close(&row->switches_fd);
 }
@@ -175,7 +178,7 @@ static void close_row(pt_event_row *row)
 static void close_rows(const pt_event_set *set, pt_event_thread *thread)
 {
     for (uint32_t i = row_count(set); i-- > 0;) /* leaders last */
-        close_row(&thread->rows[i]);
+        close_row(set, &thread->rows[i]);
 }
 
 static void free_thread(pt_event_set *set, pt_event_thread *thread)
@@ -428,6 +431,7 @@ pt_status pt_event_set_open(pt_event_set *set, const pt_event_plan *plan, bool o
     set->threads.slots = pt_alloc(set->threads.mask + 1, sizeof *set->threads.slots);
     pt_set_rings_make(set);
     begin_rhythms(set);
+    if (plan->is_each_thread) set->first = pt_first_new();
     const pt_status status = pt_set_rings_open(set, reterr);
     if (status != PT_OK) return status;
     if (plan->is_each_thread) set->mover = pt_mover_new();
@@ -455,6 +459,7 @@ void pt_event_set_close(pt_event_set *set)
     close_all(&set->reporters);
     close_all(&set->clocks);
     close_all(&set->counters);
+    pt_first_free(set->first);
     free(set->threads.slots);
     *set = (pt_event_set){0};
 }
@@ -571,15 +576,31 @@ bool pt_event_set_is_switch(const pt_event_set *set, const pt_perf_record *recor
            (row->switches_id == record->id || row->former_switches_id == record->id);
 }
 
-/* Makes a row tick with a period from now on. */
-static void settle_row(pt_event_row *row, uint64_t period)
+/* Notes that a row ticks with a period since a time. */
+static void note_settled(pt_event_row *row, uint64_t period, uint64_t settled_ns)
 {
     row->former = row->is_first ? row->first : row->period;
     row->period = period;
-    ioctl(row->fd, PERF_EVENT_IOC_PERIOD, &period);
     row->is_first = false;
-    row->settled_ns = (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
+    row->settled_ns = settled_ns;
     row->fresh = 0;
+}
+
+/* Makes a row tick with a period from now on. */
+static void settle_row(pt_event_row *row, uint64_t period)
+{
+    ioctl(row->fd, PERF_EVENT_IOC_PERIOD, &period);
+    note_settled(row, period, (uint64_t)pt_clock_ns(CLOCK_MONOTONIC));
+}
+
+/* Makes a row of a thread tick with its period, unless the spool has done so. */
+static void settle_first(const pt_event_set *set, pt_event_row *row)
+{
+    const uint64_t settled_ns = set->first != NULL ? pt_first_end(set->first, row->id) : 0;
+    if (settled_ns != 0)
+        note_settled(row, row->period, settled_ns);
+    else
+        settle_row(row, row->period);
 }
 
 bool pt_event_set_counts(pt_event_set *set, const pt_perf_record *record)
@@ -638,7 +659,7 @@ void pt_event_set_settle(pt_event_set *set, const pt_perf_record *record)
     pt_event_thread *thread;
     pt_event_row *const row = row_of(set, record, &thread);
     if (row == NULL || !row->is_beside || row->id != record->id) return;
-    if (row->is_first) settle_row(row, row->period);
+    if (row->is_first) settle_first(set, row);
     if (record->sample.count >= SHORT_LIFE_NS)
         row->is_beside = !pt_mover_add(set->mover, row->fd, pair_of(set, record->cpu)->samples_fd);
 }
@@ -745,7 +766,7 @@ static void open_again(pt_event_set *set, pt_event_thread *thread, uint32_t i)
     const uint64_t ran_ns = row->fd >= 0 ? pt_event_read(row->fd) : 0;
     next.former_switches_id = row->switches_id;
     if (open_row(set, &next, thread->tid, i, first, -1)) {
-        close_row(row);
+        close_row(set, row);
         *row = next;
         thread->former_ns += ran_ns;
     } else if (row->fd >= 0) {

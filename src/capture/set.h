@@ -87,6 +87,7 @@ typedef struct pt_event_set {
         size_t count, mask;
     } threads;
     pt_spool *spool;
+    pt_first *first;         /* rows that have their first period (events per thread); or NULL */
     pt_inherited *inherited; /* events of new threads (events per thread, a clock); or NULL */
     pt_mover *mover;         /* moves rows after their first period to the ring of samples */
     pt_event_fds reporters;  /* dummy events that report fork, exec, exit, mappings */

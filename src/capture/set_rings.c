@@ -150,8 +150,11 @@ static pt_status open_spool(pt_event_set *set, pt_error *reterr)
         pt_ring_pair *const pair = &set->pairs[i];
         status = pt_spool_ring_open(SPOOL_SIDE_BYTES, &pair->side, reterr);
         if (status == PT_OK) status = pt_spool_ring_open(spool_bytes(set), &pair->samples, reterr);
-        rings[2 * i] = (pt_spool_ring){
-            .fd = pair->side_fd, .from = &pair->kernel_side, .to = &pair->side, .has_forks = true};
+        rings[2 * i] = (pt_spool_ring){.fd = pair->side_fd,
+                                       .from = &pair->kernel_side,
+                                       .to = &pair->side,
+                                       .has_forks = true,
+                                       .first = set->first};
         rings[2 * i + 1] = (pt_spool_ring){
             .fd = pair->samples_fd, .from = &pair->kernel_samples, .to = &pair->samples};
     }

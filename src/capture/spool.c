@@ -183,22 +183,26 @@ static uint32_t child_of(const struct perf_event_header *record)
     return (uint32_t) * (const uint64_t *)(record + 1);
 }
 
-/* Searches the records of a ring that were not searched yet for forks of heeded processes. */
-static void find_births(pt_spool *spool, size_t i)
+/* Looks through the records of a ring that were not searched yet, before any is copied, for forks
+ * of heeded processes and first samples of events. */
+static void search_ring(pt_spool *spool, size_t i)
 {
-    pt_ring ahead = *spool->rings[i].from;
+    const pt_spool_ring *const ring = &spool->rings[i];
+    pt_ring ahead = *ring->from;
     const struct perf_event_header *record;
     pt_ring_look(&ahead);
     if (spool->searched[i] > ahead.tail) ahead.tail = spool->searched[i];
     while ((record = pt_ring_peek(&ahead)) != NULL) {
         const struct perf_event_header head = *record;
-        const uint32_t child = child_of(record);
+        const uint32_t child = spool->sees_births ? child_of(record) : 0;
         if (child != 0 && is_heeded(spool, pt_perf_record_pid(&spool->layout, record)))
             atomic_store(&spool->born[child % HEEDED], child);
+        if (ring->first != NULL && head.type == PERF_RECORD_SAMPLE && head.size > sizeof head)
+            pt_first_sampled(ring->first, *(const uint64_t *)(record + 1));
         pt_ring_next(&ahead, &head);
     }
     spool->searched[i] = ahead.tail;
-    spool->rings[i].from->scratch = ahead.scratch; /* one for both */
+    ring->from->scratch = ahead.scratch; /* one for both */
 }
 
 /* Begins to see births, and to drop records once the reader has heeded all children born before. */
@@ -214,15 +218,17 @@ static void begin_narrow(pt_spool *spool)
     spool->is_narrow = is_read;
 }
 
-/* Looks at all rings, then searches those of forks. A child's records come after the record of its
- * fork, which another ring has: so it is found, if this pass takes any record of the child. */
+/* Looks at all rings, then searches those with forks or first samples. A child's records come after
+ * the record of its fork, which another ring has: so the fork is found, if this pass takes any
+ * record of the child. */
 static void look_at_rings(pt_spool *spool)
 {
     if (atomic_load(&spool->is_narrowing) && !spool->is_narrow) begin_narrow(spool);
     for (size_t i = 0; i < spool->count; i++)
         pt_ring_look(spool->rings[i].from);
-    for (size_t i = 0; i < spool->count && spool->sees_births; i++)
-        if (spool->rings[i].has_forks) find_births(spool, i);
+    for (size_t i = 0; i < spool->count; i++)
+        if (spool->rings[i].first != NULL || (spool->sees_births && spool->rings[i].has_forks))
+            search_ring(spool, i);
 }
 
 /* Is the record dropped? It is of a process, and no reader needs it. A fork that gives a child the

@@ -11,6 +11,7 @@
 
 #include <stddef.h>
 
+#include "capture/first.h"
 #include "capture/ring.h"
 
 typedef struct pt_spool pt_spool;
@@ -20,6 +21,9 @@ typedef struct pt_spool_ring {
     pt_ring *from;  /* the kernel's */
     pt_ring *to;    /* made by pt_spool_ring_open; its reader looks, peeks and releases as usual */
     bool has_forks; /* records of forks come in this ring */
+    /* Events whose first samples come in this ring; borrowed; NULL: none. Samples have their ids
+     * first. */
+    pt_first *first;
 } pt_spool_ring;
 
 /* Makes a ring in ordinary memory of at least that many bytes; pt_ring_close frees it. */

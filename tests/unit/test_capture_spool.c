@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -383,8 +384,8 @@ static void a_child_is_heeded_whose_fork_is_in_another_ring(void **state)
     pt_ring_borrow(&second->page, second->data, KERNEL_BYTES, &from[1]);
     for (size_t i = 0; i < 2; i++)
         assert_int_equal(pt_spool_ring_open(16384, &to[i], NULL), PT_OK);
-    const pt_spool_ring rings[] = {{never, &from[0], &to[0], true},
-                                   {never, &from[1], &to[1], true}};
+    const pt_spool_ring rings[] = {{never, &from[0], &to[0], true, NULL},
+                                   {never, &from[1], &to[1], true, NULL}};
     pt_spool *const spool = pt_spool_new(&layout, rings, 2);
     pt_spool_heed(spool, 5);
     pt_spool_narrow(spool);
@@ -405,9 +406,69 @@ static void a_child_is_heeded_whose_fork_is_in_another_ring(void **state)
     free(second);
 }
 
+/* The events that were given their periods, in the place of libc's function. */
+static struct {
+    int fd;
+    uint64_t period;
+} given[4];
+static _Atomic size_t given_count;
+
+int ioctl(int fd, unsigned long request, ...)
+{
+    va_list list;
+    va_start(list, request);
+    const uint64_t *const period = va_arg(list, const uint64_t *);
+    va_end(list);
+    assert_int_equal(request, PERF_EVENT_IOC_PERIOD);
+    assert_true(given_count < 4);
+    given[given_count].fd = fd;
+    given[given_count].period = *period;
+    given_count++;
+    return 0;
+}
+
+/* The reader may be late: 2 MB of samples at 20 kHz are full in 3 ms. */
+static void the_first_sample_of_an_event_gives_it_its_period_before_the_reader_comes(void **state)
+{
+    kernel_ring *const kernel = calloc(1, sizeof *kernel);
+    pt_ring from, to;
+    const int never = eventfd(0, EFD_CLOEXEC);
+    pt_first *const first = pt_first_new();
+    pt_ring_borrow(&kernel->page, kernel->data, KERNEL_BYTES, &from);
+    assert_int_equal(pt_spool_ring_open(16384, &to, NULL), PT_OK);
+    const pt_spool_ring rings[] = {
+        {.fd = never, .from = &from, .to = &to, .has_forks = true, .first = first}};
+    given_count = 0;
+    pt_first_await(first, 21, 100, 1000000);
+    pt_first_await(first, 22, 101, 2000000);
+    pt_first_await(first, 23, 102, 3000000);
+    pt_spool *const spool = pt_spool_new(&layout, rings, 1);
+    kernel_puts(kernel, PERF_RECORD_COMM, 22, 7);
+    kernel_puts(kernel, PERF_RECORD_SAMPLE, 21, 7);
+    kernel_puts(kernel, PERF_RECORD_SAMPLE, 21, 7);
+    assert_true(pt_spool_take(spool));
+    kernel_puts(kernel, PERF_RECORD_SAMPLE, 21, 7);
+    kernel_puts(kernel, PERF_RECORD_SAMPLE, 99, 7);
+    assert_int_equal(pt_first_end(first, 23), 0);
+    kernel_puts(kernel, PERF_RECORD_SAMPLE, 23, 7); /* its descriptor may be another's now */
+    assert_true(pt_spool_take(spool));
+    assert_int_equal(given_count, 1);
+    assert_int_equal(given[0].fd, 100);
+    assert_int_equal(given[0].period, 1000000);
+    assert_true(pt_first_end(first, 21) > 0);
+    assert_int_equal(pt_first_end(first, 22), 0);
+    pt_spool_free(spool);
+    pt_first_free(first);
+    pt_ring_close(&to);
+    pt_ring_close(&from);
+    close(never);
+    free(kernel);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_sample_of_an_event_gives_it_its_period_before_the_reader_comes),
         cmocka_unit_test(records_of_processes_that_are_not_heeded_are_dropped),
         cmocka_unit_test(a_child_is_heeded_whose_fork_is_in_another_ring),
         cmocka_unit_test(a_slow_reader_gets_all_records_in_order),
