@@ -321,6 +321,10 @@ bool pt_maps_are_expired(void);
 void pt_maps_learn(void);
 /* Is addr inside a known executable mapping that is alive? */
 bool pt_maps_known(uint64_t addr);
+/* The known mappings stay until the process ends: they are those that the program began with, which
+ * the loader never unloads. */
+void pt_maps_set_lasting(void);
+bool pt_maps_lasts(uint64_t addr); /* false: in none of these */
 /* The journal's record of the known mapping that holds addr. NULL: there is no such mapping, or the
  * journal had no room for its record. */
 const pt_journal_map *pt_maps_record_of(uint64_t addr);

@@ -134,6 +134,15 @@ static void look_for_unknown_code(uint32_t depth)
             look_at_maps_again();
 }
 
+/* After a library was unloaded, reads the mappings again if a stack may have code of it, or of a
+ * library that has taken its place. */
+static void look_for_replaced_code(uint32_t words)
+{
+    for (uint32_t i = 0; i < words && !fold.refreshed && pt_maps_are_expired(); i++)
+        if ((chain.words[i] & PT_JOURNAL_CODE_FRAME) == 0 && !pt_maps_lasts(chain.words[i]))
+            look_at_maps_again();
+}
+
 static void count_stack(uint32_t depth, unsigned end, uint8_t merged, uint32_t weight)
 {
     pt_journal_header *const header = pt_agent.journal.header;
@@ -182,6 +191,7 @@ static void count_words(uint32_t native, uint32_t frames, unsigned end, uint32_t
 {
     const bool is_whole = end == PT_JOURNAL_END_ROOT || end == PT_JOURNAL_END_UNCHECKED;
     bool is_certain;
+    look_for_replaced_code(native);
     const bool is_mixed = pt_codes_keep(chain.words, native + frames);
     const uint32_t depth =
         pt_languages_merge(chain.words, native, frames, is_whole, chain.pcs, &is_certain);
@@ -254,7 +264,6 @@ PT_NEAR static void fold_ring(pt_tick_ring *ring, void *arg)
     const uint64_t mask = ring->ring_words - 1;
     const uint64_t head = count_ring(ring, sums);
     if (head - ring->tail_words > sums->fullest) sums->fullest = head - ring->tail_words;
-    if (head != ring->tail_words && pt_maps_are_expired()) look_at_maps_again();
     while (ring->tail_words != head) {
         const uint64_t tail = ring->tail_words;
         const uint64_t word = ring->words[tail & mask];

@@ -2,8 +2,8 @@
  *
  * The source is /proc/self/maps, not the loader's list: it needs no lock of the loader, and also
  * shows code that the loader does not know (vDSO, JIT). It is read again when a sample lies outside
- * the known mappings, and, after a library was unloaded, at the next sample or the next round of
- * the drain thread.
+ * the known mappings, and, after a library was unloaded, at the next sample with code that the
+ * program did not begin with, or in the next round of the drain thread.
  *
  * Epochs distinguish an address from the same address in another library that is mapped there
  * later: when a mapping goes, the epoch grows, and later stacks carry the new number. */
@@ -38,6 +38,7 @@ typedef struct {
     uint64_t image;         /* where its file is mapped from the start; 0 = not known */
     pt_journal_map *record; /* in the journal */
     bool seen;              /* in the present reading */
+    bool lasts;             /* until the process ends */
 } live_map;
 
 /* A line of /proc/self/maps. path points into the text. */
@@ -78,6 +79,18 @@ bool pt_maps_known(uint64_t addr)
 {
     const size_t i = first_after(addr);
     return i > 0 && addr < maps.live[i - 1].limit;
+}
+
+bool pt_maps_lasts(uint64_t addr)
+{
+    const size_t i = first_after(addr);
+    return i > 0 && addr < maps.live[i - 1].limit && maps.live[i - 1].lasts;
+}
+
+void pt_maps_set_lasting(void)
+{
+    for (size_t i = 0; i < maps.count; i++)
+        maps.live[i].lasts = true;
 }
 
 const pt_journal_map *pt_maps_record_of(uint64_t addr)

@@ -30,11 +30,12 @@ static const pt_php_layout *find_build(uint64_t addr, uint64_t bytes)
     return layout;
 }
 
-/* The layout of the PHP build that a segment with these flags names; NULL: none does. */
+/* The layout of the PHP build that a segment with these flags names; NULL: none does. The last
+ * segment comes first: an image begins with a segment of names and relocations. */
 static const pt_php_layout *find_build_in(const pt_image *image, uint32_t flags)
 {
     const pt_php_layout *layout = NULL;
-    for (unsigned i = 0; i < image->count && layout == NULL; i++) {
+    for (unsigned i = image->count; i-- > 0 && layout == NULL;) {
         const pt_image_segment *const s = &image->segments[i];
         if (s->p_type == PT_LOAD && s->p_flags == flags)
             layout = find_build(image->bias + s->p_vaddr, s->p_filesz);

@@ -41,6 +41,9 @@ enum {
     DRAIN_TABLES_NS = 10000000,  /* the same between two rounds of the drain thread */
 };
 
+static uint64_t came_ns; /* the thread's CPU clock when the library was loaded; 0 after the
+                          * constructor */
+
 /* ---- facts ---- */
 
 static uint32_t read_file(const char *path, char *to, size_t size)
@@ -264,7 +267,8 @@ static void fall_asleep(void)
     const bool sleeps = pt_agent.is_asleep;
     void (*const tell)(void) =
         pt_own_can_begin_in_handler() ? begin_drain_late : pt_agent_wake_drain;
-    PT_SET(pt_tick.copies_stacks, sleeps);
+    PT_SET(pt_tick.copies_stacks, pt_agent.recording);
+    PT_SET(pt_tick.on_wanted_table, pt_agent.recording ? pt_agent_wake_drain : NULL);
     PT_SET(pt_tick.keeper_bell, NULL);
     PT_SET(pt_tick.early_samples, 0);
     PT_SET(pt_tick.kernel_owed_ns, 0);
@@ -276,6 +280,7 @@ static void look_at_program(void)
     note_program(pt_agent.journal.header);
     if (pt_tables_known()) return; /* the process is a child of fork, and may call exec soon */
     pt_maps_refresh();
+    if (came_ns != 0 && pt_interposes()) pt_maps_set_lasting();
     pt_tables_update(START_TABLES_NS);
 }
 
@@ -574,9 +579,6 @@ PT_NEAR static bool begin_session(const char *path, bool is_child, uint64_t begu
         pt_agent_say("no thread could be started to collect samples; long runs will lose some");
     return true;
 }
-
-static uint64_t came_ns; /* the thread's CPU clock when the library was loaded; 0 after the
-                          * constructor */
 
 bool pt_session_start(const char *path, int (*filter)(void *), void *filter_arg)
 {

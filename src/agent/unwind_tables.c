@@ -1,12 +1,13 @@
 /* unwind_tables.c: unwind tables of all executable mappings, for the handler.
  *
- *   maps.c ---> images (kept while they are mapped) ---> snapshot ---> pt_tick.modules
+ *   maps.c ---> images (kept while they are mapped) ---> snapshot ---> pt_tick.tables
  *                  | .eh_frame, copied out of memory          |
  *                  `-> pt_unwind_compile                      `- a former snapshot is freed when
  *                                                               no handler can be using it
  *
- * An image is read where it is mapped (images.c). In a recording the table of an image may come
- * from a file that an earlier recording made. */
+ * An image is read where it is mapped (images.c). In a recording the table of an image comes from a
+ * file that an earlier recording made; if there is none, the table is made when a sample needs it.
+ */
 #include "agent/images.h"
 
 #include <errno.h>
@@ -34,6 +35,8 @@ enum {
 typedef struct {
     pt_maps_live map;
     uint64_t bias;
+    bool wanted; /* a sample needs its table */
+    bool asked;  /* whether the recorder offers a table */
     bool tried;
     void *blob; /* NULL: there is no table */
     size_t blob_bytes;
@@ -44,10 +47,10 @@ typedef struct {
 } image;
 
 typedef struct {
-    pt_unwind_modules modules; /* for the handler */
-    size_t bytes;              /* of the snapshot, with the tables behind it */
+    pt_tick_tables tables; /* for the handler */
+    size_t bytes;          /* of the snapshot, with the tables behind it */
     pt_unwind_module module[];
-    /* then as many pt_unwind_table, and as many of the base register */
+    /* then as many pt_unwind_table, as many of the base register, and as many states */
 } snapshot;
 
 static struct {
@@ -163,6 +166,14 @@ static bool find_offered(const image *one, const pt_elf_id id, char ret_path[PAT
     return bytes > 0 && bytes < PATH_MAX;
 }
 
+/* Memory that is written at once: its pages are made in one call. */
+static void *map_present(size_t bytes)
+{
+    void *const at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    return at == MAP_FAILED ? NULL : at;
+}
+
 /* Copies the table that the recorder offers, which an earlier recording made; nobody else can
  * change the copy. */
 static bool take_offered(image *one)
@@ -180,7 +191,7 @@ static bool take_offered(image *one)
     if (fd < 0) return false;
     if (pt_libc_fstat(fd, &st) == 0 && is_trusted(&st)) {
         one->blob_bytes = (size_t)st.st_size;
-        one->blob = pt_agent_map(one->blob_bytes);
+        one->blob = map_present(one->blob_bytes);
         if (one->blob != NULL &&
             (!read_whole(fd, one->blob, one->blob_bytes) ||
              pt_unwind_table_open(one->blob, one->blob_bytes, &one->table) != PT_UNWIND_OK ||
@@ -246,6 +257,13 @@ static void compile_tables(image *one, const pt_unwind_frames *frames,
                                &one->base_table);
 }
 
+/* Is a table needed that the recorder does not offer? The reader of a recording walks the copies of
+ * stacks that lack a table, so that a module without samples needs none. */
+static bool is_needed(const image *one)
+{
+    return !pt_agent.recording || one->wanted;
+}
+
 static void try_image(image *one)
 {
     pt_image mapped;
@@ -255,7 +273,10 @@ static void try_image(image *one)
     if (!pt_image_look(&one->map, &mapped) || !is_in_place(&mapped, one->map.start)) return;
     one->bias = mapped.bias;
     if (share_table(one)) return;
-    if (take_offered(one) && !pt_unwind_needs_base(&one->table)) return;
+    if (!one->asked && take_offered(one) && !pt_unwind_needs_base(&one->table)) return;
+    one->asked = true;
+    one->tried = one->blob != NULL || is_needed(one);
+    if (!one->tried) return;
     frames.machine = mapped.machine;
     if (!find_frames(&mapped, &frames)) {
         if (one->blob == NULL) try_code_of_vdso(one, &memory);
@@ -305,12 +326,37 @@ static bool look_at_maps(void)
     return true;
 }
 
+static bool is_due(const image *one)
+{
+    return !one->tried && (!one->asked || is_needed(one));
+}
+
+/* Learns for which images the handler wants tables. Returns true if there are such images. */
+static bool hear_wishes(void)
+{
+    bool any = false;
+    const snapshot *const s = tables.current;
+    for (uint32_t i = 0; s != NULL && i < tables.count; i++) {
+        image *const one = &tables.images[i];
+        one->wanted |= atomic_load(&s->tables.state[i]) == PT_TICK_TABLE_WANTED;
+        any |= is_due(one);
+    }
+    return any;
+}
+
+static uint8_t state_of(const image *one)
+{
+    return one->tried    ? PT_TICK_TABLE_SETTLED
+           : one->wanted ? PT_TICK_TABLE_WANTED
+                         : PT_TICK_TABLE_UNMADE;
+}
+
 static void try_images(uint64_t budget_ns)
 {
     const uint64_t start_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
     tables.pending = false;
     for (uint32_t i = 0; i < tables.count; i++) {
-        if (tables.images[i].tried) continue;
+        if (!is_due(&tables.images[i])) continue;
         if (pt_agent_clock_ns(CLOCK_MONOTONIC) - start_ns > budget_ns) {
             tables.pending = true;
             return;
@@ -321,19 +367,23 @@ static void try_images(uint64_t budget_ns)
 
 static snapshot *make_snapshot(void)
 {
+    snapshot *s;
     const size_t bytes =
-        sizeof(snapshot) + tables.count * (sizeof(pt_unwind_module) + 2 * sizeof(pt_unwind_table));
-    snapshot *const s = pt_agent_map(bytes);
+        sizeof(snapshot) + tables.count * (sizeof(pt_unwind_module) + 2 * sizeof(pt_unwind_table) +
+                                           sizeof(s->tables.state[0]));
+    s = pt_agent_map(bytes);
     if (s == NULL) return NULL;
     pt_unwind_table *const table = (pt_unwind_table *)(s->module + tables.count);
     pt_unwind_table *const base_table = table + tables.count;
     s->bytes = bytes;
     if (++tables.generation == 0) tables.generation = 1;
-    s->modules = (pt_unwind_modules){
-        .modules = s->module, .count = tables.count, .generation = tables.generation};
+    s->tables = (pt_tick_tables){
+        .all = {.modules = s->module, .count = tables.count, .generation = tables.generation},
+        .state = (_Atomic(uint8_t) *)(base_table + tables.count)};
     for (uint32_t i = 0; i < tables.count; i++) {
         const image *const one = &tables.images[i];
         table[i] = one->table;
+        atomic_init(&s->tables.state[i], state_of(one));
         s->module[i] = (pt_unwind_module){.start = one->map.start,
                                           .limit = one->map.limit,
                                           .bias = one->bias,
@@ -368,30 +418,28 @@ static void free_gone(void)
 }
 
 /* Is it too early to make tables? Those of a compiler or a browser take longer than many of its
- * processes live, so stacks are copied for a while, where the ring has room for copies. */
+ * processes live, so stacks are copied for a while, where the ring has room for copies. A copy has
+ * no frames of an interpreter. */
 static bool is_too_early(void)
 {
     enum { EARLY_TICKS = 64, USUAL_PERIOD_NS = 1000000 };
     return atomic_load(&pt_tick.copies_stacks) && tables.current == NULL &&
-           pt_agent.period_ns >= USUAL_PERIOD_NS && pt_agent.journal.header->ticks < EARLY_TICKS;
+           pt_agent.period_ns >= USUAL_PERIOD_NS && pt_agent.journal.header->ticks < EARLY_TICKS &&
+           !pt_languages_any();
 }
 
 void pt_tables_update(uint64_t budget_ns)
 {
     if (is_too_early()) return;
     const uint32_t changes = pt_maps_changes();
-    if (changes == tables.changes && !tables.pending) return;
+    const bool is_wanted = hear_wishes();
+    if (changes == tables.changes && !tables.pending && !is_wanted) return;
     if (changes != tables.changes && !look_at_maps()) return;
     tables.changes = changes;
     try_images(budget_ns);
-    /* Until all tables are there, the handler copies all stacks. */
-    if (tables.pending && atomic_load(&pt_tick.copies_stacks) && tables.current == NULL) {
-        free_gone();
-        return;
-    }
     snapshot *const old = tables.current;
     tables.current = make_snapshot();
-    atomic_store(&pt_tick.modules, tables.current != NULL ? &tables.current->modules : NULL);
+    atomic_store(&pt_tick.tables, tables.current != NULL ? &tables.current->tables : NULL);
     pt_threads_wait_for_handlers();
     if (old != NULL) munmap(old, old->bytes);
     free_gone();

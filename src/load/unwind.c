@@ -15,11 +15,13 @@ typedef struct {
     pt_mapped_image mapped;
 } image;
 
-/* The modules of one generation of a process's mappings. */
+/* A module without a table may have one: its image is not read before a stack has code of it. */
 typedef struct {
-    uint32_t generation; /* 0: none */
     pt_unwind_module *items;
     size_t count, cap;
+    bool *is_read;   /* of each item */
+    uint32_t maps;   /* the generation of the process's mappings; 0: none */
+    uint32_t tables; /* a number that no other list and no earlier state of this one has */
 } module_list;
 
 enum { LISTS = 64 };
@@ -30,6 +32,7 @@ struct pt_load_unwinder {
     PT_VECTOR(image *) image; /* allocated one by one, since modules point to their tables */
     pt_index index;
     module_list list[LISTS];
+    uint32_t generation; /* the last that a list got */
     pt_unwind_cache cache;
     pt_copied_scratch scratch;
 };
@@ -51,8 +54,10 @@ void pt_load_unwinder_free(pt_load_unwinder *u)
         pt_mapped_image_done(&u->image.items[i]->mapped);
         free(u->image.items[i]);
     }
-    for (size_t i = 0; i < LISTS; i++)
+    for (size_t i = 0; i < LISTS; i++) {
         free(u->list[i].items);
+        free(u->list[i].is_read);
+    }
     free(u->image.items);
     pt_index_done(&u->index);
     free(u);
@@ -98,19 +103,67 @@ static image *image_of(pt_load_unwinder *u, const pt_read_map *map)
 
 /* ---- modules ---- */
 
-static const module_list *modules_of(pt_load_unwinder *u, const pt_read_stack *stack)
+static const pt_read_map *map_at(const pt_read_stack *stack, size_t i)
 {
+    const uint8_t *const maps = (const uint8_t *)stack->maps;
+    return (const pt_read_map *)(const void *)(maps + i * stack->map_bytes);
+}
+
+static module_list *modules_of(pt_load_unwinder *u, const pt_read_stack *stack)
+{
+    static const pt_mapped_image unread;
     module_list *const list = &u->list[stack->generation % LISTS];
-    if (list->generation == stack->generation) return list;
+    if (list->maps == stack->generation) return list;
     PT_GROW(*list, stack->map_count + 1);
-    list->generation = stack->generation;
+    free(list->is_read);
+    list->is_read = pt_alloc(stack->map_count + 1, sizeof *list->is_read);
+    list->maps = stack->generation;
+    list->tables = ++u->generation;
     list->count = stack->map_count;
-    const uint8_t *at = (const uint8_t *)stack->maps;
-    for (size_t i = 0; i < stack->map_count; i++, at += stack->map_bytes) {
-        const pt_read_map *const map = (const pt_read_map *)(const void *)at;
-        list->items[i] = pt_mapped_image_module(&image_of(u, map)->mapped, &map->range);
-    }
+    for (size_t i = 0; i < stack->map_count; i++)
+        list->items[i] = pt_mapped_image_module(&unread, &map_at(stack, i)->range);
     return list;
+}
+
+static pt_unwind_modules as_modules(const module_list *list, const pt_machine *machine)
+{
+    return (pt_unwind_modules){.modules = list->items,
+                               .count = (uint32_t)list->count,
+                               .generation = list->tables,
+                               .machine = machine == PT_MACHINE_HOST ? NULL : machine};
+}
+
+/* Reads the image with code at pc, unless it was read or none is there. Returns true if its module
+ * has a table now. */
+static bool read_image_at(pt_load_unwinder *u, module_list *list, const pt_read_stack *stack,
+                          uint64_t pc, bool *ret_read)
+{
+    const pt_unwind_modules modules = {.modules = list->items, .count = (uint32_t)list->count};
+    const pt_unwind_module *const module = pt_unwind_module_at(&modules, pc);
+    if (module == NULL) return false;
+    const size_t i = (size_t)(module - list->items);
+    *ret_read = !list->is_read[i];
+    if (*ret_read) {
+        const pt_read_map *const map = map_at(stack, i);
+        list->is_read[i] = true;
+        list->items[i] = pt_mapped_image_module(&image_of(u, map)->mapped, &map->range);
+        list->tables = ++u->generation;
+    }
+    return list->items[i].table != NULL;
+}
+
+/* Reads the innermost image that the stack has code of and that was not read: the walk ended there,
+ * or went on by guesses. Returns true if that gives the walk more to go by. */
+static bool read_met(pt_load_unwinder *u, module_list *list, const pt_read_stack *stack,
+                     const uint64_t *pcs, uint32_t count, uint64_t stuck_pc)
+{
+    bool is_new = false;
+    for (uint32_t i = 0; i <= count; i++) {
+        const uint64_t pc = i < count ? pcs[i] - (i > 0) : stuck_pc;
+        const bool has_table = read_image_at(u, list, stack, pc, &is_new);
+        if (is_new && has_table) return true;
+    }
+    return false;
 }
 
 size_t pt_load_unwind(void *unwinder, const pt_read_stack *stack, uint64_t *ret_pcs, size_t cap,
@@ -119,21 +172,20 @@ size_t pt_load_unwind(void *unwinder, const pt_read_stack *stack, uint64_t *ret_
     pt_load_unwinder *const u = unwinder;
     const pt_machine *const machine = pt_machine_of_elf(stack->machine);
     if (machine == NULL) return 0;
-    const module_list *const list = modules_of(u, stack);
-    const pt_unwind_modules modules = {.modules = list->items,
-                                       .count = (uint32_t)list->count,
-                                       .generation = stack->generation,
-                                       .machine = machine == PT_MACHINE_HOST ? NULL : machine};
+    module_list *const list = modules_of(u, stack);
     const pt_copied_stack copy = {.regs = stack->registers,
                                   .bytes = stack->bytes,
                                   .byte_count = stack->byte_count,
                                   .room = stack->room};
-    const pt_unwind_module *const here =
-        pt_unwind_module_at(&modules, stack->registers[machine->pc]);
-    if (here == NULL || here->table == NULL) return 0;
+    bool is_new;
+    if (!read_image_at(u, list, stack, stack->registers[machine->pc], &is_new)) return 0;
     pt_copied_end end;
-    const uint32_t count =
-        pt_unwind_copied(&copy, &modules, &u->cache, &u->scratch, ret_pcs, (uint32_t)cap, &end);
+    uint32_t count;
+    do {
+        const pt_unwind_modules modules = as_modules(list, machine);
+        count =
+            pt_unwind_copied(&copy, &modules, &u->cache, &u->scratch, ret_pcs, (uint32_t)cap, &end);
+    } while (read_met(u, list, stack, ret_pcs, count, end.stuck_pc));
     *ret_end = end.why == PT_UNWIND_END_ROOT && end.is_unchecked ? PT_STACK_END_UNCHECKED
                                                                  : (pt_stack_end)end.why;
     return count;

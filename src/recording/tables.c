@@ -1,6 +1,5 @@
-/* tables.c: makes unwind tables for the next recording, of the images that have samples and of the
- * small ones that were mapped beside them. The tables that the library made in the recorded
- * processes are gone with the processes. See recording.h. */
+/* tables.c: makes unwind tables for the next recording, of the images that have samples. The tables
+ * that the library made in the recorded processes are gone with the processes. See recording.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,16 +8,10 @@
 #include "process/image.h"
 #include "recording/recording.h"
 
-/* An .eh_frame below this size is compiled in less than a millisecond. So the table of such a file
- * is made even if the file has no samples. */
-enum { SMALL_BYTES = 48 << 10 };
-
-static void keep_table(const char *path, const char *build_id, bool is_sampled,
-                       const pt_table_cache *cache)
+static void keep_table(const char *path, const char *build_id, const pt_table_cache *cache)
 {
     struct stat st;
     pt_elf elf;
-    pt_elf_section frames;
     char hex[2 * PT_UNWIND_ID_MAX + 1];
     pt_blob blob = PT_BLOB_INIT;
     pt_mapped_image image = {0};
@@ -27,9 +20,7 @@ static void keep_table(const char *path, const char *build_id, bool is_sampled,
     if (fd < 0 ||
         pt_file_read_fd(fd, path, PT_FILE_MAP, (uint64_t)st.st_size, &blob, NULL) != PT_OK)
         return;
-    if (pt_elf_open(blob.data, blob.size, &elf) == PT_ELF_OK &&
-        pt_elf_section_named(&elf, ".eh_frame", &frames) &&
-        (is_sampled || frames.size_bytes < SMALL_BYTES)) {
+    if (pt_elf_open(blob.data, blob.size, &elf) == PT_ELF_OK) {
         const pt_elf_id id = pt_elf_build_id(&elf);
         pt_elf_id_hex(id, hex, sizeof hex);
         if (id.size_bytes > 0 && strcmp(hex, build_id) == 0 &&
@@ -45,7 +36,7 @@ void pt_recorded_keep_tables(const pt_profile *p, const pt_table_cache *cache)
     PT_FREE bool *sampled = pt_recorded_mappings(p);
     for (uint32_t m = 0; m < p->mapping->t.count && cache->folder != NULL; m++) {
         const pt_mapping *const row = &p->mapping->row[m];
-        if (pt_text(p, row->file)[0] == '/')
-            keep_table(pt_text(p, row->file), pt_text(p, row->build_id), sampled[m], cache);
+        if (sampled[m] && pt_text(p, row->file)[0] == '/')
+            keep_table(pt_text(p, row->file), pt_text(p, row->build_id), cache);
     }
 }

@@ -951,3 +951,20 @@ if needs python3 strace && [ "$PITOT_SANITIZED" = 0 ]; then
     expect_stdout_has spins
     unset XDG_CACHE_HOME
 fi
+
+it 'no unwind table is made of a library without samples, neither in the process nor by record'
+# Seen by what is read of the process's memory: the library's .eh_frame is larger than anything else; and by its file.
+if needs strace readelf && [ "$PITOT_SANITIZED" = 0 ]; then
+    printf '%s\n' .text '.rept 20000' .cfi_startproc ret .cfi_endproc .endr '.section .note.GNU-stack,"",%progbits' >idle.s
+    $cc -shared idle.s -o libidle.so && $cc -O1 -pthread burn.c -Wl,--no-as-needed -L. -lidle -Wl,-rpath,"$PWD" -o burn-idle || exit 1
+    frames=$((16#$(readelf -SW libidle.so | sed -n 's/.* \.eh_frame  *PROGBITS  *[0-9a-f]* [0-9a-f]* \([0-9a-f]*\) .*/\1/p')))
+    expect [ "$frames" -gt 300000 ]
+    run env XDG_CACHE_HOME="$PWD/idle_cache" strace -f -e trace=process_vm_readv,openat -o calls "$PITOT" record --engine=preload -o idle.pb.gz ./burn-idle 0.3
+    expect_status 0
+    expect [ "$(grep -c process_vm_readv calls)" -ge 1 ]
+    expect_equal 'reads of as many bytes' "$(sed -n 's/.*process_vm_readv.*iov_len=\([0-9]*\)}.*/\1/p' calls | awk -v frames="$frames" '$1 >= frames' | wc -l)" 0
+    # The loader opens it once.
+    expect_equal 'times that the file was opened' "$(grep -c 'libidle\.so".*) = [0-9]' calls)" 1
+    run pitot info idle.pb.gz
+    expect_stdout_has 'libidle.so'
+fi

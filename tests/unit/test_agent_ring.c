@@ -37,6 +37,11 @@ bool pt_maps_known(uint64_t addr)
     return true;
 }
 
+bool pt_maps_lasts(uint64_t addr)
+{
+    return false;
+}
+
 void pt_maps_learn(void)
 {
 }

@@ -152,9 +152,9 @@ static int step_out_of_java(pt_tick_java_walk *java, pt_tick_ring *ring, uint64_
 }
 
 /* Writes the words of a stack behind the ring's head, at most `most`. Returns why it has no further
- * frame. */
+ * frame. *ret_is_native: no word is of an interpreter's function. */
 static int walk_stack(pt_thread *self, pt_tick_walk *walk, pt_tick_ring *ring, uint64_t most,
-                      unsigned *ret_depth)
+                      unsigned *ret_depth, bool *ret_is_native)
 {
     const uint64_t mask = ring->ring_words - 1, head = ring->head_words;
     unsigned depth = 0, native = 1;
@@ -186,8 +186,19 @@ static int walk_stack(pt_thread *self, pt_tick_walk *walk, pt_tick_ring *ring, u
         }
     }
     *ret_depth = depth;
+    *ret_is_native = depth == native;
     return step == PT_JOURNAL_END_ROOT && walk->state.is_unchecked ? PT_JOURNAL_END_UNCHECKED
                                                                    : step;
+}
+
+/* Wakes the drain thread, which makes the table, if the sample was not copied: it lost its outer
+ * frames. A copied sample can wait for the next round, unless copies fill the ring. */
+static void want_table_now(const pt_tick_ring *ring, bool is_copied)
+{
+    enum { PARTS = 8 };
+    const uint64_t tail = __atomic_load_n(&ring->tail_words, __ATOMIC_ACQUIRE);
+    if (is_copied && ring->head_words - tail < ring->ring_words / PARTS) return;
+    if (pt_tick.on_wanted_table != NULL) pt_tick.on_wanted_table();
 }
 
 /* Not inlined: its callers also run where the host's stack has no room for a sample. */
@@ -206,14 +217,15 @@ static __attribute__((noinline)) void take_sample(pt_thread *self, pt_tick_ring 
     pt_tick_walk_begin(&walk, self, context);
     if (walk.own_stack.low == walk.own_stack.limit)
         atomic_store_explicit(&self->wants_stack, (uintptr_t)walk.state.sp, memory_order_relaxed);
-    if (walk.modules == NULL &&
-        atomic_load_explicit(&pt_tick.copies_stacks, memory_order_relaxed)) {
+    const bool copies = atomic_load_explicit(&pt_tick.copies_stacks, memory_order_relaxed) != 0;
+    if (walk.modules == NULL && copies) {
         copy_stack(self, ring, weight, &walk, room);
         return;
     }
     unsigned depth = 0;
+    bool is_native;
     const uint64_t most = room - 1 < PT_JOURNAL_CHAIN_MAX ? room - 1 : PT_JOURNAL_CHAIN_MAX;
-    const int end = walk_stack(self, &walk, ring, most, &depth);
+    const int end = walk_stack(self, &walk, ring, most, &depth, &is_native);
     const pt_tick_frames room_for = {.words = ring->words,
                                      .mask = mask,
                                      .at = head + 1 + depth,
@@ -223,8 +235,16 @@ static __attribute__((noinline)) void take_sample(pt_thread *self, pt_tick_ring 
                                                  end == PT_JOURNAL_END_UNCHECKED,
                                      .regs = walk.regs};
     const uint32_t frames = pt_tick_read_frames(self->interp_cache, &room_for);
-    publish_sample(self, ring, depth + frames,
-                   pt_tick_ring_mixed_word(weight, depth + frames, frames, (unsigned)end));
+    const bool needs_table = walk.needs_table;
+    const bool is_copied = needs_table && copies && is_native && frames == 0;
+    if (is_copied) {
+        pt_tick_walk_begin(&walk, self, context);
+        copy_stack(self, ring, weight, &walk, room);
+    } else {
+        publish_sample(self, ring, depth + frames,
+                       pt_tick_ring_mixed_word(weight, depth + frames, frames, (unsigned)end));
+    }
+    if (needs_table) want_table_now(ring, is_copied);
 }
 
 /* Adds periods to the thread's last stack, or, if there is none, to its start function. last_words:

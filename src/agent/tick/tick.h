@@ -246,6 +246,19 @@ typedef struct {
                              * 0 is signal 1 */
 } pt_tick_host;
 
+/* The unwind table of a module. */
+enum {
+    PT_TICK_TABLE_SETTLED, /* it is there, or there will be none */
+    PT_TICK_TABLE_UNMADE,  /* no sample has needed it */
+    PT_TICK_TABLE_WANTED,  /* a sample needs it; set by the handler */
+};
+
+/* All code of the process with its unwind tables. */
+typedef struct {
+    pt_unwind_modules all;
+    _Atomic(uint8_t) *state; /* PT_TICK_TABLE_X of each module */
+} pt_tick_tables;
+
 /* Set before the first timer is armed. */
 typedef struct {
     int signo;            /* of timers, and of events that do not trap */
@@ -289,11 +302,13 @@ typedef struct {
      * thread or wakes it. NULL: the drain thread is awake. */
     _Atomic(void (*)(void)) on_samples;
     _Atomic(uint32_t) early_samples; /* of all threads, while on_samples is set */
-    /* While there are no tables, the handler copies stacks, and the reader walks them. */
+    /* Where a table is missing, the handler copies the stack, and the reader walks it. */
     _Atomic(int) copies_stacks;
-    /* Unwind tables of all code, or NULL. A replaced set of tables is freed when no handler is
+    /* All code with its unwind tables, or NULL. A replaced set is freed when no handler is
      * running. */
-    _Atomic(const pt_unwind_modules *) modules;
+    _Atomic(const pt_tick_tables *) tables;
+    /* Wakes the thread that makes the tables. */
+    void (*on_wanted_table)(void);
 } pt_tick_settings;
 
 extern pt_tick_settings pt_tick;
@@ -379,7 +394,9 @@ int pt_tick_step(pt_tick_regs *regs, const pt_tick_stack *stack);
 /* A walk by unwind tables, and by frame pointers where there are none. */
 typedef struct pt_tick_walk {
     pt_unwind_state state;
-    const pt_unwind_modules *modules;
+    const pt_tick_tables *tables;     /* or NULL */
+    const pt_unwind_modules *modules; /* of the tables, or NULL */
+    bool needs_table;                 /* a frame lies in a module whose table is not made yet */
     pt_unwind_cache *cache;
     pt_tick_python_cache *python_cache; /* or NULL */
     pt_tick_stack own_stack;            /* the thread's, as it was known when the walk began */

@@ -86,7 +86,9 @@ void pt_tick_walk_begin(pt_tick_walk *walk, const pt_thread *self, const void *c
 {
     pt_tick_regs regs;
     pt_tick_regs_of(context, &regs);
-    walk->modules = atomic_load(&pt_tick.modules);
+    walk->tables = atomic_load(&pt_tick.tables);
+    walk->modules = walk->tables != NULL ? &walk->tables->all : NULL;
+    walk->needs_table = false;
     walk->cache = self->unwind_cache;
     walk->python_cache = atomic_load(&self->interp_cache[PT_JOURNAL_LANGUAGE_PYTHON]);
     walk->own_stack = pt_tick_stack_of(self);
@@ -172,6 +174,17 @@ static bool may_have_frame_pointer(const pt_unwind_modules *modules, uint64_t pc
     return module == NULL || (v8 != NULL && module->table == NULL);
 }
 
+/* A frame has no table. Notes that it needs one if its module's table is not made yet. */
+static void want_table(pt_tick_walk *walk, uint64_t pc)
+{
+    const pt_unwind_module *const module = pt_unwind_module_at(walk->modules, pc);
+    if (module == NULL) return;
+    _Atomic(uint8_t) *const state = &walk->tables->state[module - walk->modules->modules];
+    if (atomic_load_explicit(state, memory_order_relaxed) == PT_TICK_TABLE_SETTLED) return;
+    atomic_store_explicit(state, PT_TICK_TABLE_WANTED, memory_order_relaxed);
+    walk->needs_table = true;
+}
+
 int pt_tick_walk_step(pt_tick_walk *walk)
 {
     pt_unwind_state *const state = &walk->state;
@@ -184,6 +197,8 @@ int pt_tick_walk_step(pt_tick_walk *walk)
             *state = at;
             end = pt_unwind_step(state, walk->modules, &limits, walk->cache);
         } while (end == PT_UNWIND_END_BAD_READ && is_stack_larger(walk));
+        if (end == PT_UNWIND_END_NO_RULE || state->is_fp_walk)
+            want_table(walk, at.pc - at.is_return);
         if ((end != PT_UNWIND_END_GOING_ON || state->is_fp_walk) && step_by_aligned_call(walk, &at))
             end = PT_UNWIND_END_GOING_ON;
         if (end == PT_UNWIND_END_NO_RULE &&
