@@ -25,8 +25,8 @@ typedef enum {
 typedef struct pt_json_w {
     pt_out *out;
     pt_json_flags flags;
-    pt_buf levels;  /* a byte for each open level: object or array, and whether a member has been
-                 * written in it */
+    pt_buf levels;  /* a byte for each open level: object or array, and whether a member
+                     * has been written in it */
     bool after_key; /* the key is written, but its value is not yet */
     bool complete;  /* the top-level value is complete */
 } pt_json_w;

@@ -140,7 +140,8 @@ static void list_calls(pt_calls *calls)
     }
 }
 
-/* Sets the total of each function without callers: its self and the costs of its calls. */
+/* Sets the total of each function without callers: the function's self plus the costs of its
+ * calls. */
 static void total_roots(pt_calls *calls)
 {
     for (uint32_t f = 0; f < calls->count; f++) {

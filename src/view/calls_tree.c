@@ -13,7 +13,7 @@
 #include "base/saturate.h"
 #include "view/calls_tree.h"
 
-/* A row before any is folded. */
+/* A row of the tree before rows are folded. */
 typedef struct {
     uint32_t parent, end, depth;
     uint32_t function, call;
@@ -21,7 +21,7 @@ typedef struct {
     uint64_t weight;
 } full_row;
 
-/* A row that is not in the list yet. call is PT_NONE for a root. */
+/* A row that is still to be added to the list of rows. `call` is PT_NONE for a root. */
 typedef struct {
     uint32_t parent, depth, function, call;
 } waiting_row;
@@ -74,8 +74,9 @@ static int64_t total_of(const pt_calls *calls, const full_row *row)
                                 : calls->function[row->function].total;
 }
 
-/* For each function, the largest self among the functions that its calls lead to, itself included.
- * Walks from the function with the largest self back to its callers, then from the next. */
+/* For each function, the largest self among this function and the functions that its calls lead to.
+ * Walks from the function with the largest self back to its callers, then from the function with
+ * the next largest self. */
 static uint64_t *most_reached(const pt_calls *calls)
 {
     uint64_t *most = pt_alloc((size_t)calls->count + 1, sizeof *most);
@@ -102,8 +103,8 @@ static uint64_t *most_reached(const pt_calls *calls)
     return most;
 }
 
-/* The weight of a row is its total. Without known totals it is the largest self that its calls lead
- * to. */
+/* The weight of a row is its total. If no totals are known, the weight is the largest self that the
+ * row's calls lead to. */
 static void weigh_row(const pt_calls *calls, full_row *row, uint32_t count)
 {
     PT_FREE uint64_t *most = calls->has_cost ? NULL : most_reached(calls);

@@ -2,8 +2,8 @@
  *
  * A node is a function without callers, or a call from the node above. `name` is the function's row
  * in pt_calls; `total` is the cost of the call, 0 if it is unknown. Each function is shown once
- * with its own calls and its self; other calls to it are marked `elsewhere` and have nothing below
- * them, so that all selfs add up to the whole. */
+ * with the calls that it makes and its self. Other nodes of the function are marked `elsewhere` and
+ * have nothing below them, so that all selfs add up to the whole. */
 #pragma once
 
 #include "view/calls.h"

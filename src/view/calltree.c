@@ -1,9 +1,9 @@
-/* calltree.c: sorts stacks into the tree from the root down, a level at a time.
+/* calltree.c: sorts stacks into the tree from the root down, level by level.
  *
  * A group is a run of items (stacks) that share a path. A counting pass and a scattering pass,
- * without hashing, deal its items into one run for each distinct next name; each run is then a
- * group. A run that is too light is folded at once. A run of one stack becomes a chain without
- * further groups.
+ * without hashing, deal the group's items into one run for each distinct next name; each run is
+ * then a group. A run that is too light is folded at once. A run of one stack becomes a chain
+ * without further groups.
  *
  *     items   [ a a b a | c b ]      group of path p: next names of its stacks
  *     dealt   [ a a a | b b | c ]    groups of paths p;a  p;b  p;c
@@ -11,10 +11,10 @@
  * Groups wait on an explicit stack with the heaviest child on top, so nodes are made in preorder.
  *
  * If only the widest nodes are wanted, the heaviest group is taken first, whatever its path, and
- * the nodes are put in preorder at the end. So no group is dealt whose children are not wanted.
+ * the nodes are put in preorder at the end. So no group is dealt if its children are not wanted.
  *
  * In order of time the items are samples, which keep their places: each child of a group is a run
- * of its items. */
+ * of the group's items. */
 #include "view/calltree.h"
 
 #include <stdlib.h>
@@ -26,8 +26,8 @@
 #include "transform/filter.h"
 #include "view/table.h"
 
-/* An item: a stack that has some of its frames in the tree already; in order of time, the stack of
- * one sample. */
+/* An item: a stack of which the outer frames are in the tree already. In order of time an item is
+ * the stack of one sample. */
 typedef struct {
     int64_t value;
     int64_t base;    /* of a difference: the base's part of value; else the value of the requested
@@ -35,10 +35,10 @@ typedef struct {
     uint64_t next;   /* place of the next frame among the frames of all stacks */
     uint32_t frames; /* frames left */
     uint32_t lines;  /* names of the next frame that are already placed, outermost first */
-    uint32_t child;  /* while its group is dealt: the child that it belongs to */
+    uint32_t child;  /* while the item's group is dealt: the child that the item belongs to */
 } item;
 
-/* A child of the group that is being dealt. Later it waits as a group itself. */
+/* A child of the group that is being dealt. Later the child waits as a group itself. */
 typedef struct {
     uint64_t weight; /* sum of magnitudes */
     int64_t total, base;
@@ -72,9 +72,9 @@ typedef struct {
     pt_calltree *tree;
     size_t cap; /* of the tree's columns */
     item *item, *spare;
-    /* In order of time, for each item: the sum of the values to its left, and the number of its
-     * piece. Items have the same piece if they are of one thread and no sample of the thread
-     * between them was left out. */
+    /* In order of time, for each item: the sum of the values to the left of the item, and the
+     * number of the item's piece. Items have the same piece if they are of one thread and no sample
+     * of the thread between them was left out. */
     uint64_t *start;
     uint32_t *piece;
     uint32_t *child_of_name; /* PT_NONE between groups */
@@ -82,7 +82,7 @@ typedef struct {
     uint32_t *place; /* per child: its rank after sorting */
     size_t place_cap;
     PT_VECTOR(rank) queue;   /* of the waiting groups, if the heaviest comes first: a heap */
-    PT_VECTOR(remnant) left; /* with a queue, per node: its children without nodes */
+    PT_VECTOR(remnant) left; /* with a queue: for each node, its children that have no node yet */
 } planting;
 
 static const pt_stacks *stacks_of(const planting *t)
@@ -179,7 +179,7 @@ static uint32_t add_node(planting *t, const group *g)
     return node;
 }
 
-/* In preorder a node's subtree ends where its last child's does. */
+/* In preorder a node's subtree ends where the subtree of its last child ends. */
 static void close_subtrees(pt_calltree *tree)
 {
     for (uint32_t i = tree->count - 1; i > 0; i--) {
@@ -321,7 +321,7 @@ static void deal_groups(planting *t, const group *g, uint32_t node)
 /* ---- In order of time ---- */
 
 /* Splits a group into runs of items with the same next name. An item whose stack ends at the node
- * ends a run, and belongs to none. */
+ * ends the run before it, and belongs to no run. */
 static void find_runs(planting *t, const group *g, uint32_t node)
 {
     t->children.count = 0;
@@ -354,7 +354,7 @@ static void find_runs(planting *t, const group *g, uint32_t node)
     set_self(t->tree, node, self, 0);
 }
 
-/* Adds a child to `folded`, if the child is light and near enough. Returns false if it is not. */
+/* Adds a child to `folded`, if the child is light and near enough. Else returns false. */
 static bool join_folded(const planting *t, group *folded, const group *child)
 {
     if (folded->folded == 0) return false;
@@ -366,7 +366,8 @@ static bool join_folded(const planting *t, group *folded, const group *child)
     return true;
 }
 
-/* Children that are too light become one folded child, together with light ones next to them. */
+/* Children that are too light become one folded child, together with light children next to
+ * them. */
 static void deal_runs(planting *t, const group *g, uint32_t node)
 {
     find_runs(t, g, node);
@@ -392,8 +393,8 @@ typedef struct {
 
 PT_ORDER(compare_moments, moment, PT_UP(pid) ?: PT_UP(tid) ?: PT_UP(time) ?: PT_UP(sample));
 
-/* The samples with a value, by thread and time; those without a time come first. The caller frees
- * them. */
+/* The samples with a value, by thread and time; samples without a time come first. The caller frees
+ * the array. */
 static moment *sort_samples(const planting *t, uint64_t *ret_count)
 {
     const pt_profile *const p = t->fold->profile;
@@ -434,7 +435,7 @@ static uint64_t put_samples_in_order(planting *t)
     return count;
 }
 
-/* Writes the rest of a single stack as a chain below node. */
+/* Writes the remaining frames of a single stack as a chain of nodes below `node`. */
 static bool plant_chain(planting *t, const group *g, uint32_t node)
 {
     item *it = &t->item[g->first];
@@ -558,7 +559,8 @@ static void *permute_column(void *column, const uint32_t *to, uint32_t count, si
     return moved;
 }
 
-/* Puts nodes in preorder. At first each comes after its parent, and siblings are in order. */
+/* Puts nodes in preorder. Before the call each node comes after its parent, and siblings are in
+ * order. */
 static void order_nodes(pt_calltree *tree)
 {
     const uint32_t count = tree->count;
@@ -590,7 +592,8 @@ static void order_nodes(pt_calltree *tree)
         tree->end[i] = i + 1;
 }
 
-/* Makes the widest nodes. Nodes as light and as deep as the last wanted one become nodes, too. */
+/* Makes the widest nodes. Children as light and as deep as the last wanted node also become
+ * nodes. */
 static void plant_widest(planting *t)
 {
     const uint32_t most = t->request->most_nodes;
@@ -618,8 +621,8 @@ static void plant_widest(planting *t)
 
 /* ---- The root ---- */
 
-/* For a difference: per stack, the sum of all magnitudes, and of those that were negative. The
- * caller frees both. */
+/* For a difference: for each stack, the sum of the magnitudes of all values, and of the negative
+ * values alone. The caller frees both arrays. */
 static void sum_sides(const planting *t, int64_t **ret_value, int64_t **ret_base)
 {
     const pt_samples *samples = t->fold->profile->sample;
@@ -648,7 +651,8 @@ static char *take_step(const char **at)
     return pt_buf_take(&name, NULL);
 }
 
-/* Adds the value of item i to the row's total, unless marked[row] shows that it was added. */
+/* Adds the value of item i to the row's total, unless marked[row] shows that this value was added
+ * before. */
 static void count_row(planting *t, uint32_t *marked, uint32_t row, uint64_t i, int64_t value)
 {
     if (row == PT_NONE || marked[row] == i + 1) return;
@@ -656,8 +660,8 @@ static void count_row(planting *t, uint32_t *marked, uint32_t row, uint64_t i, i
     pt_saturating_into(&t->tree->row_total[row], value);
 }
 
-/* Sums up row_self and row_total from the first `count` items. top: the row of the root's box, in
- * which the stacks of all these items begin; PT_NONE: the root is no frame. */
+/* Sums up row_self and row_total from the first `count` items. top: the row of the root's box,
+ * which is the first frame of all these stacks; PT_NONE if the root is not a frame. */
 static void count_rows(planting *t, uint64_t count, uint32_t top)
 {
     const uint32_t rows = t->fold->count;
@@ -687,9 +691,9 @@ static uint32_t find_row(const pt_fold *fold, const char *name)
     return PT_NONE;
 }
 
-/* Keeps those of the first `count` items that continue with these names, and moves them past the
- * names. *ret_row: the row of the last name; PT_NONE if there is none. Returns the number of kept
- * items. */
+/* Keeps those of the first `count` items that continue with the names of `path`, and moves these
+ * items past the names. *ret_row is the row of the last name, or PT_NONE if the path has no names.
+ * Returns the number of kept items. */
 static uint64_t follow_path(planting *t, uint64_t count, const char *path, uint32_t *ret_row)
 {
     *ret_row = PT_NONE;
@@ -736,8 +740,8 @@ static uint64_t put_stacks(planting *t)
     return count;
 }
 
-/* Puts items next to each other that were apart in the whole profile; they stay in different
- * pieces. */
+/* Puts items next to each other between which the whole profile has other samples; such items stay
+ * in different pieces. */
 static void close_gaps(planting *t, uint64_t count)
 {
     uint64_t left = count > 0 ? t->start[0] : 0, whole_end = left;

@@ -12,7 +12,8 @@
 
 #define MAX_CODE_BYTES (UINT64_C(4) << 20)
 
-/* Readable names, each made once. The key of a linkage name is the address of its text. */
+/* Readable names, each made once, by their linkage names: the key is the address of the linkage
+ * name's text. */
 struct pt_code_names {
     struct {
         const char *linkage;

@@ -23,7 +23,7 @@ typedef struct {
     pt_top top;
     pt_top squares; /* a table of the squares of the draws' weights, in units of square_unit */
     double square_unit;
-    double scale;   /* the factor of the run's values; 1 if they are not normalized */
+    double scale;   /* the factor of the run's values; 1 if the values are not normalized */
     pt_draws draws; /* unscaled */
     bool has_draws; /* the number of draws is known */
 } table;
@@ -162,7 +162,7 @@ static void normalize_runs(diffing *d, pt_diff *diff)
 
 /* ---- Changes ---- */
 
-/* One side of one row. */
+/* The values of one row on one side of the diff, before or after. */
 typedef struct {
     size_t runs;
     double sum;      /* of the values, scaled */
@@ -170,7 +170,7 @@ typedef struct {
     double distance; /* squares of the values' distances from their mean */
     double mean;     /* weight of a draw of the whole side, scaled */
     double weight;   /* equal draws that vary as much as the side's: the weight of each / runs */
-    double count;    /* the number of these equal draws */
+    double count;    /* the number of equal draws */
     bool negative;
 } side_sum;
 
@@ -198,8 +198,8 @@ static side_sum sum_side(const diffing *d, int side, const cell *cells, size_t w
 }
 
 /* If nothing has changed, the draws of both sides come from one distribution of weights, apart from
- * how often each side was sampled. So both sides together determine the weight of either; otherwise
- * a single heavy draw on one side would seem to be of another kind. */
+ * how often each side was sampled. So the weight of a draw is determined from both sides together;
+ * otherwise a single heavy draw on one side would seem to be of another kind. */
 static void weigh_sides(side_sum side[2])
 {
     for (int s = 0; s < 2; s++)
@@ -237,13 +237,13 @@ static double dispersion_of(const diffing *d, const side_sum side[2], double who
     return factor * fmax(1, expected > 0 ? squares / expected : 1);
 }
 
-/* How far the ends of a change's interval, and its bound `at_least`, lie from the change, in
- * standard deviations. */
+/* How far the ends of a change's interval, and the change's bound `at_least`, lie from the change,
+ * in standard deviations. */
 typedef struct {
     double interval, bound;
 } reach;
 
-/* Finds the distances, once for all rows, which share them: finding takes long. bound_p: the
+/* Finds the distances. They are found once for all rows, since finding takes long. bound_p: the
  * probability that the bound is wrong. */
 static reach find_reach(const diffing *d, double bound_p)
 {
@@ -357,7 +357,7 @@ static const pt_change *shown_change(const pt_diff_row *row, pt_sort sort)
 }
 
 /* The rank of a row: 0 if the change that rows are sorted by (of self or of total) is marked; 1 if
- * only the other of the two is; 2 if neither is. */
+ * only the other change is marked; 2 if neither is marked. */
 static int rank_of(const pt_diff_row *row, pt_sort sort)
 {
     return shown_change(row, sort)->is_real ? 0 : row->self.is_real || row->total.is_real ? 1 : 2;
@@ -402,10 +402,10 @@ static size_t make_rows(diffing *d, pt_diff *diff)
 /* The probability with which a change of the stated power is found. */
 #define FOUND 0.8
 
-/* The smallest growth of a function with a twentieth of the time that diffs mark with the
- * probability FOUND, as a share of the function's value. The function's self and total are two of
- * the tests that are marked together; if nothing else has changed, they need
- * p <= 2 / tests * level. */
+/* The smallest growth that diffs mark with the probability FOUND, for a function with a twentieth
+ * of the time; as a share of the function's value. The function's self and total are two of the
+ * tests that are marked together; if nothing else has changed, both tests need p <= 2 / tests *
+ * level. */
 static double power_of(const diffing *d, const pt_diff *diff, size_t tests)
 {
     const double level = (1 - d->request->confidence) * 2 / (double)(tests > 2 ? tests : 2);

@@ -11,8 +11,8 @@
 #include "view/table.h"
 
 /* The largest variation (the square of deviation over mean) of weights that is accepted for draws
- * of one kind: that of a log-normal distribution with sigma 1.5. Samples that vary more are draws
- * of different kinds. */
+ * of one kind: the variation of a log-normal distribution with sigma 1.5. Samples whose weights
+ * vary more are draws of different kinds. */
 #define VARIATION_MAX 8.5
 
 /* The largest share of an event's values that may be in samples with a count of 0. */
@@ -101,8 +101,8 @@ static uint32_t partner_of(const pt_profile *p, uint32_t event)
     return PT_NONE;
 }
 
-/* The weight of a draw: the period of the event, or of the profile. 0: the period is not one of
- * sampling. */
+/* The weight of a draw: the period of the event, or of the profile. Returns 0 if the period is not
+ * one of sampling. */
 static double period_of(const pt_profile *p, uint32_t event)
 {
     const pt_event *const e = &p->event->row[event];
@@ -150,7 +150,8 @@ static bool square_equal(const pt_profile *p, uint32_t event, double weight, boo
     return true;
 }
 
-/* The draws of an event that is no sum. squares and counts must be 0 before. */
+/* Adds up the draws of an event that is not a sum of events. squares and counts must be 0
+ * before. */
 static bool square_event(const pt_profile *profile, uint32_t event, double *squares, double *counts,
                          pt_draws *ret_draws)
 {
@@ -176,7 +177,7 @@ static bool square_event(const pt_profile *profile, uint32_t event, double *squa
     return is_known;
 }
 
-/* The draws of a sum are those of its events, which are independent. */
+/* Adds up the draws of a sum of events: the draws of its events, which are independent. */
 static bool square_sum(const pt_profile *profile, const uint32_t *part, size_t part_count,
                        double *squares, double *counts, pt_draws *d)
 {
@@ -215,7 +216,7 @@ bool pt_draws_of(const pt_profile *profile, uint32_t event, double *ret_squares,
                      : square_event(profile, event, ret_squares, counts, ret_draws);
 }
 
-/* Sums of this many units are exact, whatever is added up. */
+/* The values of the copy add up to this many units, so that their sums are exact in a double. */
 #define UNITS 0x1p52
 
 const pt_profile *pt_draws_profile(const pt_profile *profile, const double *values, double sum,

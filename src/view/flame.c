@@ -159,7 +159,7 @@ static bool is_folded(const pt_calltree *tree, uint32_t node)
     return node > 0 && tree->name[node] == PT_NONE;
 }
 
-/* Folded nodes are never kept, so they get the lowest rank. */
+/* Folded nodes are never kept, so folded nodes get the lowest rank. */
 static int64_t width_of(const pt_calltree *tree, uint32_t node)
 {
     return is_folded(tree, node) ? -1 : tree->total[node];
@@ -173,8 +173,8 @@ static uint64_t ascending_key(int64_t width)
     return (uint64_t)width ^ SIGN_BIT;
 }
 
-/* The width of the node with this rank, the widest being rank 0. *ret_wider: the number of wider
- * nodes. A radix selection: it finds the width digit by digit, without a sort. */
+/* The width of the node with this rank, the widest being rank 0. *ret_wider is the number of wider
+ * nodes. A radix selection finds the width digit by digit, without a sort. */
 static int64_t width_of_rank(const pt_calltree *tree, uint32_t rank, uint64_t *ret_wider)
 {
     enum { BITS = 16, DIGITS = 1 << BITS, ALL_BITS = 64 };
@@ -216,8 +216,8 @@ static limit find_limit(const pt_calltree *tree, uint32_t most)
     return found;
 }
 
-/* Is the node within the limit? Call it for the nodes in preorder: it counts those equal to the
- * limit. */
+/* Is the node within the limit? Call it for all nodes in preorder, since it counts the nodes that
+ * are equal to the limit. */
 static bool is_wide_enough(limit *l, int64_t width, uint32_t depth)
 {
     if (width != l->width) return width > l->width;
@@ -227,8 +227,8 @@ static bool is_wide_enough(limit *l, int64_t width, uint32_t depth)
     return true;
 }
 
-/* In order of time: the most nodes that the call tree may have (about 200 MB). The widest of them
- * are then chosen for the graph. */
+/* In order of time: the most nodes that the call tree may have (about 200 MB). The graph gets the
+ * widest of these nodes. */
 #define TREE_NODES_MAX 4000000
 
 /* In order of time: the largest depth with which the call tree stays below TREE_NODES_MAX; 0 = no
@@ -239,7 +239,7 @@ static uint32_t depth_limit(uint64_t slots)
     return slots == 0 ? 0 : (uint32_t)(TREE_NODES_MAX / (2 * slots)) + 1;
 }
 
-/* In order of time: nodes that are cut beside each other, or with less than `least` between them,
+/* In order of time: cut nodes that are next to each other, or have less than `least` between them,
  * become one narrow place. */
 static void add_narrow(building *b, uint32_t parent, uint32_t node, uint64_t least)
 {
@@ -309,7 +309,7 @@ static void add_function(building *b, const char *name, int64_t self, int64_t to
         (pt_flame_function){.name = add_text(b, name), .self = self, .total = total};
 }
 
-/* Adds the first rows by self, then the first rows by total that are not among them. */
+/* Adds the first rows by self, then those of the first rows by total that are not added yet. */
 static pt_status add_functions(building *b, const pt_flame_request *asked, pt_error *reterr)
 {
     const pt_top_request request = {.event = asked->event,
@@ -374,7 +374,8 @@ static void add_functions_below(building *b)
 
 /* ---- building ---- */
 
-/* Sums the magnitudes of the event's values. Negative values are those of a difference's base. */
+/* Sums the magnitudes of the event's values. Negative values are the values of a difference's
+ * base. */
 static pt_status sum_values(const pt_profile *p, uint32_t event, int64_t *ret_total,
                             bool *ret_has_base, pt_error *reterr)
 {

@@ -7,12 +7,12 @@
  *
  * Nodes are in preorder, siblings by width, the widest first; total = self + the children's totals
  * + the cut subtrees below the node. A subtree narrower than half a pixel on the widest screen is
- * cut, and counted. If there are more nodes than requested, the narrowest are cut first; of equally
- * narrow nodes, the deepest.
+ * cut, and counted. If there are more nodes than requested, the narrowest nodes are cut first; of
+ * equally narrow nodes, the deepest.
  *
  * In order of time, a node is an uninterrupted run of samples of one thread (calltree.h). Each node
- * then has a place, and siblings are in the order of time; each gap where nodes were cut has a
- * place, too. */
+ * then has a place, and siblings are in the order of time; each gap where nodes were cut also has a
+ * place. */
 #pragma once
 
 #include "base/buf.h"
@@ -26,8 +26,8 @@ typedef enum {
     PT_FLAME_UNRESOLVED, /* an address without a name */
 } pt_flame_kind;
 
-#define PT_FLAME_HUES   24 /* colours go round the circle in this many steps */
-#define PT_FLAME_SHADES 3  /* functions of one group differ by this many shades */
+#define PT_FLAME_HUES   24 /* the circle of colours has this many steps */
+#define PT_FLAME_SHADES 3  /* each group has its hue in this many shades */
 
 typedef struct pt_flame_request {
     uint32_t event;     /* column of the samples */
@@ -38,7 +38,8 @@ typedef struct pt_flame_request {
     const char *under;  /* NULL, or the path of the box that is the root (calltree.h) */
     bool in_order;      /* in order of time; the profile must have times, and be no difference */
     uint64_t part_start,
-        part_end; /* in order: only samples between these values (calltree.h); part_end 0 = all */
+        part_end; /* in order: only samples between these values (calltree.h); if part_end is 0, all
+                   * samples */
     pt_fold_rule fold;
 } pt_flame_request;
 
@@ -55,7 +56,7 @@ typedef struct pt_flame_group {
     uint32_t hue;
 } pt_flame_group;
 
-/* A row of the table beside the graph. */
+/* A row of the table that is shown next to the graph. */
 typedef struct pt_flame_function {
     uint32_t name;       /* string */
     int64_t self, total; /* for a difference, the changes */
@@ -72,15 +73,17 @@ typedef struct pt_flame_narrow {
 typedef struct pt_flame {
     uint32_t event_type, event_unit; /* strings */
     int64_t total, whole;
-    pt_buf bytes;          /* of the strings, each followed by a NUL; any bytes may occur */
+    pt_buf bytes;          /* the bytes of the strings, each followed by a NUL; the strings may have
+                            * any other bytes */
     uint64_t *string;      /* [string_count + 1] offsets in bytes */
     pt_flame_frame *frame; /* [frame_count] */
     pt_flame_group *group; /* [group_count] */
     uint32_t string_count, frame_count, group_count, node_count;
     uint32_t *parent, *node_frame, *depth; /* [node_count]; parent[0] = 0 */
     int64_t *self, *node_total;
-    /* For a difference, whose base has negative values: the base's part of self and node_total,
-     * which then are sums of both sides, as `total` and `cut_total` are. Else NULL. */
+    /* For a difference, whose base has negative values: the base's part of self and node_total.
+     * self, node_total, `total` and `cut_total` are then sums of the magnitudes of both sides. Else
+     * NULL. */
     int64_t *self_base, *total_base;
     /* In order of time: the sum of the values to the left of each node; else NULL. */
     uint64_t *start;
@@ -100,8 +103,8 @@ typedef struct pt_flame {
 } pt_flame;
 
 /* Merges the stacks of a profile. *ret_flame borrows nothing; the caller frees it with
- * pt_flame_free. Fails with PT_ERR_LIMIT if the magnitudes add up to 2^63 - 1 or more or there are
- * too many names, and with PT_ERR_NOTFOUND if no stack begins with the path `under`. */
+ * pt_flame_free. Fails with PT_ERR_LIMIT if the magnitudes add up to 2^63 - 1 or more, or if there
+ * are too many names, and with PT_ERR_NOTFOUND if no stack begins with the path `under`. */
 pt_status pt_flame_new(const pt_profile *profile, const pt_flame_request *request,
                        pt_flame **ret_flame, pt_error *reterr);
 void pt_flame_free(pt_flame *flame); /* accepts NULL */
@@ -112,7 +115,7 @@ void pt_flame_freep(pt_flame **flame);
 static inline int64_t pt_flame_change(const pt_flame *f, uint32_t node)
 {
     return f->self[node] - f->self_base[node] -
-           f->self_base[node]; /* twice the base may overflow */
+           f->self_base[node]; /* int64_t may be too small for twice the base */
 }
 
 static inline const char *pt_flame_text(const pt_flame *f, uint32_t string)

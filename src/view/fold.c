@@ -19,7 +19,8 @@ static const char no_text[] = "";
 
 /* ---- Texts of source files, as pprof has them ---- */
 
-/* Texts made here. Each stands once, so that equal texts have one pointer. */
+/* Texts that the fold makes. Each text is stored once, so that equal texts have the same
+ * pointer. */
 struct pt_text_pool {
     char **items;
     size_t count, cap;
@@ -82,8 +83,8 @@ static bool has_object_name(const char *path, const char *name, size_t bytes)
     return own_bytes == bytes && memcmp(own, name, bytes) == 0;
 }
 
-/* For each mapping the path of its object. Mapped files with one base name are one object, since
- * reports show the same name for them. */
+/* Returns for each mapping the path of its object. Mapped files with one base name are one object,
+ * since reports show the same name for them. */
 static const char **objects_of(const pt_profile *p)
 {
     const uint32_t count = p->mapping->t.count;
@@ -138,8 +139,8 @@ static pt_node_info pprof_info(const pt_fold *fold, uint32_t location, uint32_t 
     return info;
 }
 
-/* Sets the object and, unless rows are mapped files, the address in it, or the beginning of the
- * code around it. For an address of 0 sets neither. */
+/* Sets the object; and, unless rows are mapped files, the address in the object, or the address
+ * where the code around it begins. If the location's address is 0, sets neither. */
 static void put_place(const pt_fold *fold, uint32_t location, pt_unnamed unnamed,
                       pt_node_info *info)
 {
@@ -206,7 +207,8 @@ typedef PT_VECTOR(uint32_t) column;
 typedef struct {
     pt_fold *fold;
     column location, line, several;
-    uint32_t *row_of_name; /* per string; PT_NONE = not yet. NULL: names alone are no rows */
+    uint32_t *row_of_name; /* per string; PT_NONE = no row yet. The array is NULL if a row is more
+                            * than a name */
     pt_index others;       /* rows that are not found by name */
 } folding;
 
@@ -379,7 +381,7 @@ int64_t pt_fold_line_number(const pt_fold *fold, uint32_t row)
     return is_line && line != PT_NONE ? fold->profile->line->line[line] : 0;
 }
 
-/* Is the row's text that of a place, at this address? */
+/* Has the row neither name nor file, so that its text is an object with the row's address? */
 static bool is_place(const pt_fold *fold, const pt_node_info *info)
 {
     const pt_fold_rule *const rule = &fold->rule;

@@ -1,11 +1,11 @@
-/* fold.h: the row of a report that each frame of a profile belongs to. No other code decides it.
+/* fold.h: the row of a report that each frame of a profile belongs to. No other code decides this.
  *
  *   location 7 -> lines [alloc inlined in grow, grow] -> rows 3, 12    innermost first
  *   location 8 -> no lines                            -> row 40        [libfoo.so+0x1234]
  *
- * A row is the item behind a table's row, a tree's node, a frame of a trace or a box. A rule gives
- * the facts by which rows differ. By function, functions of the same name are one row in all files;
- * inlined frames have rows of their own; a frame without a name is a row by its address or by its
+ * A row is shown as a table's row, a tree's node, a frame of a trace or a box. A rule gives the
+ * facts by which rows differ. By function, functions of the same name are one row in all files;
+ * inlined frames have rows of their own; the row of a frame without a name is its address or its
  * mapped file. Two frames are one row exactly when a report shows the same name for both.
  *
  * pprof's reports fold by the same mechanism with google/pprof's own rules, and have a printer of
@@ -22,16 +22,18 @@ typedef enum {
     PT_BY_FILEFUNCTION, /* "main /src/main.c" */
     PT_BY_FILE,         /* "/src/main.c"; the function where no file is known */
     PT_BY_LINE,         /* "main /src/main.c:7" */
-    PT_BY_ADDRESS,      /* "[app+0x1139] main"; each function that was inlined there is a row */
+    PT_BY_ADDRESS,      /* "[app+0x1139] main"; each function that was inlined at the address is a
+                         * row */
     PT_BY_MAPPING,      /* "[app]" */
 } pt_grain;
 
 /* The name of a frame without a function name. */
 typedef enum {
-    PT_UNNAMED_FUNCTION, /* each piece of code that unwind tables know: "[libfoo.so+0x1200..]"; each
-                            other address by itself */
+    PT_UNNAMED_FUNCTION, /* each piece of code that unwind tables know is a row,
+                          * "[libfoo.so+0x1200..]"; so is each other address */
     PT_UNNAMED_ADDRESS,  /* each address is a row: "[libfoo.so+0x1234]" */
-    PT_UNNAMED_OBJECT,   /* each mapped file: "[libfoo.so]"; "[unknown]" without a mapping */
+    PT_UNNAMED_OBJECT,   /* each mapped file is a row: "[libfoo.so]"; all code without a mapping is
+                          * "[unknown]" */
 } pt_unnamed;
 
 typedef struct pt_fold_rule {
@@ -45,9 +47,10 @@ typedef struct pt_fold_rule {
     bool object_names;     /* functions of the same name in different mapped files, or with
                             * different start lines, are different rows */
     bool trims_paths;      /* file names are cut by the two paths below */
-    const char *trim_path; /* "a:b": prefixes to remove; NULL or "" = guess them from source_path */
-    const char *source_path; /* "a:b": the part of a path after the base name of one of these
-                              * stays */
+    const char *trim_path; /* "a:b": prefixes to remove; if NULL or "", the prefixes are guessed
+                            * from source_path */
+    const char *source_path; /* "a:b": for each of these folders: of a path with this folder's base
+                              * name, the part after the base name is kept */
 } pt_fold_rule;
 
 /* The facts that all frames of a row share; "" and 0 for facts that may differ between them, or are
@@ -62,7 +65,8 @@ typedef struct pt_node_info {
     int64_t start_line, line, column; /* start_line and column: pprof only */
 } pt_node_info;
 
-/* In `of_location`: the location has several rows; the other bits are their place in `several`. */
+/* In `of_location`: the location has several rows; the other bits are the place of these rows in
+ * `several`. */
 #define PT_FOLD_SEVERAL 0x80000000u
 
 typedef struct pt_fold {
@@ -85,7 +89,8 @@ pt_status pt_fold_init(pt_fold *ret_fold, const pt_profile *profile, const pt_fo
                        pt_error *reterr);
 void pt_fold_done(pt_fold *fold);
 
-/* The rows of a location, innermost first. *one: room for a single row. */
+/* The rows of a location, innermost first. *one: room for the row of a location that has only
+ * one. */
 static inline const uint32_t *pt_fold_rows(const pt_fold *fold, uint32_t location, uint32_t *one,
                                            uint32_t *ret_count)
 {
@@ -116,21 +121,22 @@ uint32_t pt_fold_line_at(const pt_fold *fold, uint32_t row, uint32_t location);
  * = unknown, also for a frame without a name. */
 const char *pt_fold_file_at(const pt_fold *fold, uint32_t row, uint32_t location);
 
-/* The line number that all frames of a row share; 0 = unknown, or rows are no lines. */
+/* The line number that all frames of a row share; 0 if it is unknown, or if rows are not lines. */
 int64_t pt_fold_line_number(const pt_fold *fold, uint32_t row);
 
 /* Compares two rows by their names: the result is below, equal to or above 0. */
 int pt_fold_compare(const pt_fold *fold, uint32_t a, uint32_t b);
 
-/* Finds the rows with a name as any report shows it, by this rule or another. Returns one flag a
- * row, which the caller frees; NULL if no row has the name. The name of a mapped file or a source
- * file stands for all rows in the file, unless a row itself has that name. shown: a flag for each
- * row that may be found; NULL: rows with samples. Not for pprof's rules. */
+/* Finds the rows that have this name in any report, by this rule or by another. Returns one flag
+ * for each row, which the caller frees; NULL if no row has the name. The name of a mapped file or a
+ * source file stands for all rows in the file, unless a row itself has that name. shown: a flag for
+ * each row, true if the row may be found; NULL: the rows with samples may be found. Not for pprof's
+ * rules. */
 bool *pt_fold_find(const pt_fold *fold, const char *name, const bool *shown);
 
-/* Finds the rows for a text of the user: those with that name, or else those whose names match the
- * expression. name, pattern: NULL = none. *ret_rows: as from pt_fold_find. Fails with PT_ERR_LIMIT
- * if matching takes too long. */
+/* Finds the rows for a text of the user: the rows with that name or, if there are none, the rows
+ * whose names match the expression. name and pattern may be NULL. *ret_rows is as from
+ * pt_fold_find. Fails with PT_ERR_LIMIT if matching takes too long. */
 pt_status pt_fold_choose(const pt_fold *fold, const char *name, const pt_regex *pattern,
                          bool **ret_rows, pt_error *reterr);
 

@@ -1,8 +1,9 @@
 /* graph.c: nodes with their values, and the order in which a graph is cut.
  *
- * Samples are first summed up to one value a stack. A node's cum remembers the last stack with the
- * node, so that recursion counts once without a set to clear. When nodes are cut, cum and flat of
- * the remaining nodes do not change: only edges do, and edges are made from the stacks again. */
+ * Samples are first summed up to one value for each stack. A node's cum remembers the last stack
+ * with the node, so that recursion counts once without a set to clear. When nodes are cut, cum and
+ * flat of the remaining nodes do not change: only edges do, and these are made again from the
+ * stacks. */
 #include "view/graph_int.h"
 
 #include <stdlib.h>
@@ -84,8 +85,8 @@ static void count_all(pt_graph_making *m)
     }
 }
 
-/* Marks the nodes that are inlined into their caller at some location: those of all lines of a
- * location but the outermost. */
+/* Marks the nodes that are inlined into their caller at some location: the nodes of all lines of a
+ * location except the outermost line. */
 static void find_inlined(pt_graph_making *m)
 {
     if (m->request->edges != PT_EDGES_INLINED || m->request->call_tree) return;
@@ -115,8 +116,8 @@ static void list_nodes(pt_graph_making *m)
             g->listed[g->listed_count++] = n;
 }
 
-/* Returns |total * fraction|, truncated as Go converts; 0, which cuts nothing, if the product fits
- * no integer. */
+/* Returns |total * fraction|, truncated to an integer as in Go; 0, which cuts nothing, if the
+ * product does not fit an integer. */
 uint64_t pt_graph_cutoff(int64_t total, double fraction)
 {
     const int64_t cutoff = pt_whole_part((double)total * fraction);
@@ -162,8 +163,8 @@ static void drop_light_nodes(pt_graph_making *m, uint64_t cutoff)
     if (dropped > 0) keep_listed(m, kept);
 }
 
-/* The number of listed nodes, in order, that fit in node_count. In a picture a node counts with its
- * tags. */
+/* The number of listed nodes, in order, that fit in node_count. In a picture the tags of a node
+ * count as nodes. */
 static uint32_t top_nodes(const pt_graph_making *m)
 {
     const pt_graph *g = m->graph;
@@ -240,7 +241,8 @@ static pt_status trim_graph(pt_graph_making *m, pt_error *reterr)
 {
     const pt_graph_request *r = m->request;
     pt_graph *g = m->graph;
-    int64_t total = m->total; /* of a call tree: summed before its light nodes were removed */
+    int64_t total = m->total; /* a call tree's total was summed before its light nodes were
+                               * removed */
     for (uint32_t i = 0; i < g->listed_count && !r->call_tree; i++)
         pt_wrapping_into(&total, g->node[g->listed[i]].flat);
     const uint64_t node_cutoff = pt_graph_cutoff(total, r->node_fraction);
@@ -248,7 +250,8 @@ static pt_status trim_graph(pt_graph_making *m, pt_error *reterr)
     if (!r->call_tree) drop_light_nodes(m, node_cutoff);
     g->original_count = g->listed_count;
     if (r->tags || r->visual) pt_graph_make_tags(m);
-    if (r->visual && !r->call_tree) pt_graph_make_edges(m); /* the order follows from them */
+    /* the order of the nodes depends on the edges */
+    if (r->visual && !r->call_tree) pt_graph_make_edges(m);
     const pt_status status = choose_nodes(m, reterr);
     if (status != PT_OK) return status;
     pt_graph_sort(m);

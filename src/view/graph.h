@@ -17,8 +17,8 @@
  *   4. remove edges with |weight| below the share edge_fraction; in a visual graph also residual
  *      ones whose target is reached another way
  *
- * After each removal of nodes the edges are made again from the stacks, so that no weight is a
- * guess. */
+ * After each removal of nodes the edges are made again from the stacks, so that their weights are
+ * exact. */
 #pragma once
 
 #include "view/fold.h"
@@ -42,13 +42,13 @@ typedef struct pt_graph_request {
     bool mean; /* values are averages: sums divided by the sums of event 0, which are the fields
                 * with names in _div */
     pt_fold_rule fold;
-    bool call_tree;     /* a node for each path instead of one for each place */
+    bool call_tree;     /* a node for each path, instead of a node for each place */
     bool drop_negative; /* nodes whose flat is negative, or whose flat is 0 and cum is negative, are
                          * not listed */
     bool visual;        /* the graph is for a picture */
     bool by_cum;
     pt_graph_edges edges;
-    pt_graph_choose *choose; /* NULL = all nodes; else only the selected ones are listed and have
+    pt_graph_choose *choose; /* NULL = all nodes; else only the selected nodes are listed and have
                               * edges. Not together with visual, call_tree or node_count */
     void *choose_context;
     size_t choose_limit; /* the number of selected nodes that are listed, in order; 0 = all */
@@ -85,7 +85,8 @@ typedef struct pt_graph_edge {
 typedef struct pt_graph_node {
     const pt_node_info *info;
     char *text;        /* the row's name; NULL: the node is not listed, and has no edges */
-    uint32_t function; /* equal for nodes of one function (and, in a tree, of one caller) */
+    uint32_t function; /* a number that is equal for nodes of one function (in a tree, of one
+                        * function and one caller) */
     bool inlined;      /* some edge into it is inlined ... */
     bool called;       /* ... and some is not */
     int64_t flat, flat_div, cum, cum_div;
@@ -122,15 +123,16 @@ void pt_graph_done(pt_graph *graph);
 uint32_t pt_graph_row(const pt_graph *graph, const pt_graph_node *node);
 bool *pt_graph_find(const pt_graph *graph, const char *name);
 
-/* The value of 100 %: the sum of |value| over all samples or, if some with a value are labelled
- * pprof::base=true, over those; with `mean` divided by the same sum of event 0. */
+/* The value of 100 %: the sum of |value| over all samples or, if samples with a value have the
+ * label pprof::base=true, over these samples only; with `mean` divided by the same sum of event
+ * 0. */
 int64_t pt_graph_total(const pt_profile *profile, uint32_t event, bool mean);
 
-/* The unit of all figures in a report on a graph, if `unit` is "minimum"; any other unit is
- * returned unchanged. It is the natural unit of the smallest shown value. If the total has another
- * natural unit and is more than 100 times as large, it is the unit of 100 times the smallest value,
- * unless whole_numbers. ratio: the factor of all values, 0 or less = 1. The result is static, or
- * one of the arguments. */
+/* The unit of all values in a report on a graph, if `unit` is "minimum"; any other unit is returned
+ * unchanged. It is the natural unit of the smallest shown value. If the total has another natural
+ * unit and is more than 100 times as large, it is the unit of 100 times the smallest value, unless
+ * whole_numbers. ratio: a factor for all values; 0 or less means 1. The result is static, or one of
+ * the arguments. */
 const char *pt_graph_unit(const pt_graph *graph, int64_t total, const char *unit,
                           const char *sample_unit, double ratio, bool whole_numbers);
 
@@ -145,7 +147,7 @@ void pt_graph_sort_tags(pt_graph_tag *tags, size_t count, bool by_flat);
 
 enum { PT_GRAPH_NODELETS = 4 }; /* tags that are drawn at a node */
 
-/* Numeric tags that are drawn as one: "1kB..4kB". */
+/* Several numeric tags that are drawn as one tag: "1kB..4kB". */
 typedef struct pt_graph_tag_group {
     char *name; /* the caller frees */
     int64_t flat, cum;

@@ -12,7 +12,7 @@
 typedef struct {
     pt_graph_making *m;
     size_t cap;
-    uint32_t *seen; /* per edge: 1 + the last stack it was on */
+    uint32_t *seen; /* per edge: 1 + the last counted stack that has the edge */
     size_t seen_cap;
     pt_index index;
     uint32_t *last; /* per location: the last edge from it, plus 1; a call usually has one target */
@@ -179,11 +179,12 @@ void pt_graph_list_edges(pt_graph *graph)
 
 typedef struct {
     uint32_t *queue;
-    uint32_t *seen; /* per node: the search it was last seen in */
+    uint32_t *seen; /* per node: the number of the last search that reached the node */
     uint32_t search;
 } reaching;
 
-/* Does another path lead from the edge's beginning to its end? Searches backwards from the end. */
+/* Does another path lead from the edge's caller to its callee? Searches backwards from the
+ * callee. */
 static bool is_redundant(const pt_graph *g, reaching *r, uint32_t edge)
 {
     const uint32_t from = g->edge[edge].from;
@@ -213,7 +214,9 @@ void pt_graph_trim_redundant_edges(pt_graph *graph)
         const pt_graph_node *node = &graph->node[graph->listed[i]];
         for (uint32_t k = node->in_count; k-- > 0;) {
             pt_graph_edge *edge = &graph->edge[node->in[k]];
-            if (!edge->residual) break; /* as in pprof, heavier edges stay, residual ones too */
+            /* as in pprof, all edges that are heavier than a direct edge stay, even residual
+             * edges */
+            if (!edge->residual) break;
             if (!is_redundant(graph, &r, node->in[k])) continue;
             edge->dropped = dropped = true;
         }

@@ -4,7 +4,7 @@
 #include "base/saturate.h"
 #include "view/graph.h"
 
-/* The memory that a graph owns beside its public arrays. */
+/* The memory that a graph owns apart from its public arrays. */
 struct pt_graph_memory {
     pt_fold places;
     pt_node_info *info; /* per row of places */
@@ -24,14 +24,16 @@ typedef struct pt_graph_making {
     /* Per stack: the sums of its samples; a stack whose sums are 0 is skipped. */
     int64_t *value, *div; /* div: NULL without mean */
     bool *counts;
-    uint8_t *may_inline; /* per node: it is inlined at some location; only for PT_EDGES_INLINED */
+    uint8_t *may_inline; /* per node: true if the node is inlined at some location; only for
+                          * PT_EDGES_INLINED */
     bool *kept;          /* per node; NULL = all */
-    bool *chosen;        /* per node: its edges are needed; NULL = all */
+    bool *chosen;        /* per node: true if the node's edges are needed; NULL = all edges */
     /* Call tree only. */
     uint32_t *parent;        /* per node: its caller, always an earlier node; or PT_NONE */
     int64_t total;           /* the flat of all listed nodes, before any was removed */
-    uint32_t *leaf_of_stack; /* per stack: the node it ends in; PT_NONE = none; PT_GRAPH_CUT_LEAF |
-                              * the nearest kept node above, if that node was removed */
+    uint32_t *leaf_of_stack; /* per stack: the node that the stack ends in; PT_NONE if there is
+                              * none; if that node was removed, PT_GRAPH_CUT_LEAF | the nearest kept
+                              * node above it */
 } pt_graph_making;
 
 /* graph.c: pt_graph_is_listed: is a node with these values listed? pt_graph_cutoff: the least

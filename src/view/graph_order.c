@@ -76,7 +76,7 @@ typedef struct {
     double in, out;
 } telling;
 
-/* The binary logarithm as Go computes it, equal to the last bit. */
+/* The binary logarithm of x, with the same bits as Go's math.Log2. */
 static double log2_of(double x)
 {
     int exponent;

@@ -31,13 +31,14 @@ typedef struct {
 typedef struct {
     uint32_t node, group;
     uint32_t text;  /* of the group; equal for sets of equal text */
-    uint32_t first; /* the first sample; numbers of equal text get the value of the first one */
+    uint32_t first; /* the first sample; of several numbers with equal text, the tag has the value
+                     * of the first one */
     int64_t flat, flat_div, cum, cum_div;
 } record;
 
 typedef struct {
     pt_graph_making *m;
-    label_set *sets; /* one a label set, sorted so that equal ones are neighbours */
+    label_set *sets; /* one for each label set, sorted so that equal sets are neighbours */
     uint32_t set_count, group_count;
     const label_set **group; /* one of the sets of each group */
     const char *unit;        /* of "bytes" */
@@ -49,8 +50,8 @@ typedef struct {
     uint32_t sample; /* the current sample */
 } tagging;
 
-/* "key:value" of all text labels, sorted, joined by a backslash and an n; NULL if there are
- * none. */
+/* "key:value" of all text labels, sorted and joined by a backslash and an n; NULL if the set has no
+ * text labels. */
 static char *join_texts(const pt_profile *p, uint32_t set)
 {
     const uint64_t first = p->labels->offset[set], end = p->labels->offset[set + 1];
@@ -143,7 +144,7 @@ static void add_cum(tagging *t, uint32_t node, uint32_t group, int64_t value, in
     pt_wrapping_into(&r->cum_div, div);
 }
 
-/* Returns the node at the stack's end, or PT_NONE if it is not kept. */
+/* Returns the node at the stack's end, or PT_NONE if that node is not kept. */
 static uint32_t walk_graph(tagging *t, uint32_t stack, uint32_t group, int64_t value, int64_t div)
 {
     const pt_graph_making *m = t->m;
@@ -237,7 +238,8 @@ static pt_graph_tag *new_tag(pt_graph_tags *tags)
     return &tags->tag[tags->count++];
 }
 
-/* Adds a numeric tag. Numbers of equal text are one tag, with the value of the first. */
+/* Adds a numeric tag. Numbers of equal text become one tag, which has the value of the first
+ * number. */
 static void add_number(tagging *t, pt_graph_tags *tags, int64_t value, const record *r)
 {
     pt_buf buf = PT_BUF_INIT;
@@ -296,7 +298,7 @@ void pt_graph_make_tags(pt_graph_making *m)
         tag_node(&t, t.items + i, next - i);
     }
     for (uint32_t s = 0; s < t.set_count; s++) {
-        if (t.sets[s].text != NULL) keep_text(m->graph, t.sets[s].text); /* the tag has this name */
+        if (t.sets[s].text != NULL) keep_text(m->graph, t.sets[s].text); /* the tag's name */
         free(t.sets[s].number);
     }
     PT_FREE_ALL(t.sets, t.group, t.items, t.record_of, t.seen);
@@ -390,7 +392,7 @@ static int64_t in_unit_of(const pt_graph_tag *t, const pt_graph_tag *u)
     return pt_whole_part(pt_unit_convert(t->value, t->unit, u->unit, &unit));
 }
 
-/* Makes one tag, "1kB..4kB", of the tags whose nearest centre is number `which`. */
+/* Makes one tag, such as "1kB..4kB", of all tags whose nearest centre has the number `which`. */
 static pt_graph_tag_group group_of(const pt_graph_tag *tags, size_t count, const uint8_t *nearest,
                                    uint8_t which)
 {

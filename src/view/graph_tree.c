@@ -1,8 +1,8 @@
 /* graph_tree.c: the call tree as a graph: a node for each path, with one edge, from its caller.
  *
  *   stacks -> paths: parent, place, flat, cum        some 40 bytes each, and there may be millions
- *          -> those that are too light are removed   all but a few hundred, usually
- *          -> nodes and edges                        their callees get the nearest kept caller
+ *          -> paths that are too light are removed   all but a few hundred, usually
+ *          -> nodes and edges                        callees of removed paths: nearest kept caller
  *
  * A parent always comes before its children. */
 #include "view/graph_int.h"
@@ -96,8 +96,8 @@ static uint32_t mark_light(paths *t)
     return gone;
 }
 
-/* Gives each kept path its nearest kept caller; parents become nodes. Returns the node of each kept
- * path. */
+/* Gives each kept path its nearest kept caller; t->parent then holds nodes instead of paths.
+ * Returns the node of each kept path. */
 static uint32_t *hang_paths(paths *t)
 {
     uint32_t *node = pt_alloc(t->count, sizeof *node);
@@ -176,7 +176,7 @@ pt_status pt_graph_make_tree(pt_graph_making *m, pt_error *reterr)
                 : pt_error_set(reterr, PT_ERR_LIMIT, "the call tree has more than 2^31 nodes");
 }
 
-/* Callers come before callees, so the caller of a removed node already is a kept one. */
+/* Callers come before callees, so the caller of a removed node already is a kept node. */
 void pt_graph_trim_tree(pt_graph_making *m)
 {
     pt_graph *g = m->graph;

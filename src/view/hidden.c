@@ -38,8 +38,7 @@ static bool *listed_places(const pt_graph *graph, const pt_fold *places)
     return listed;
 }
 
-/* Has the stack, from its first listed frame on (seen from the root), a frame that is not
- * listed? */
+/* Has the stack an unlisted frame that is called, directly or not, by a listed frame? */
 static bool has_gap(const pt_profile *p, uint32_t stack, const pt_fold *places, const bool *listed)
 {
     bool inside = false;

@@ -4,7 +4,7 @@
 #include "view/graph.h"
 
 /* The sum of |value| over the samples with a frame of an unlisted node that is called, directly
- * or not, by a frame of a listed one. Not for call trees. Fails with PT_ERR_LIMIT like
+ * or not, by a frame of a listed node. Not for call trees. Fails with PT_ERR_LIMIT like
  * pt_fold_init. */
 pt_status pt_graph_hidden(const pt_graph *graph, const pt_profile *profile,
                           const pt_graph_request *request, int64_t *ret_value, pt_error *reterr);

@@ -1,4 +1,4 @@
-/* info.c: see info.h. One walk over the samples, one over each small table. */
+/* info.c: see info.h. Walks the samples once, and each small table once. */
 #include "view/info.h"
 
 #include "base/grow.h"
@@ -193,7 +193,7 @@ static void count_set(label_count *c, uint32_t set, uint32_t samples)
 {
     const pt_label_sets *const sets = c->p->labels;
     for (uint64_t i = sets->offset[set]; i < sets->offset[set + 1]; i++) {
-        bool repeated = false; /* a key may come twice in a set; its sample counts once */
+        bool repeated = false; /* a set may have a key twice; its samples count once for this key */
         for (uint64_t k = sets->offset[set]; k < i && !repeated && i - sets->offset[set] < 64; k++)
             repeated = sets->row[k].key == sets->row[i].key;
         const uint32_t row = label_of(c, sets->row[i].key);

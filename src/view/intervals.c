@@ -6,8 +6,9 @@
 
 #include "view/draws.h"
 
-/* In a row with fewer draws than about this, the variation of its own weights is less reliable than
- * that of all rows together: by simulation of log-normal weights up to sigma 1.5. */
+/* In a row with fewer draws than about this, the variation of the row's own weights is less
+ * reliable than the variation over all rows: by simulation of log-normal weights up to sigma
+ * 1.5. */
 #define TRUSTED_DRAWS 1000
 
 enum { SELF, TOTAL };
@@ -23,8 +24,9 @@ typedef struct {
     pt_draws draws; /* of the whole profile */
     double whole;   /* the value of the whole recording */
     double z;       /* half of an interval, in standard deviations */
-    double varies;  /* (deviation / mean) squared of the weights within a row, over all rows */
-    row_draws *row; /* by the row's id; NULL: all draws weigh the same */
+    double varies;  /* the square of (deviation / mean) of the weights within a row, over all
+                     * rows */
+    row_draws *row; /* by the row's id; NULL if all draws weigh the same */
     size_t row_count;
 } drawn;
 
@@ -41,8 +43,8 @@ static void add_sums(double sum[SUMS][2], int which, const double value[SUMS])
         sum[what][which] += value[what];
 }
 
-/* Adds the sums of a stack's samples. Self goes to the row of its first frame; a row that is on the
- * stack twice counts once. */
+/* Adds the sums of a stack's samples. Self goes to the row of the stack's first frame; a row that
+ * is on the stack twice counts once. */
 static void add_stack(drawn *d, const pt_fold *fold, uint32_t stack, const double value[SUMS])
 {
     const uint32_t *const frames = pt_stack_frames(fold->profile, stack);
@@ -100,7 +102,8 @@ static double variation_of_all(const drawn *d)
 
 /* ---- Intervals ---- */
 
-/* The number of equal draws that vary as much as the `count` draws of a row. */
+/* The number of draws of equal weight whose sum would vary as much as the sum of the `count` draws
+ * of a row. */
 static double equal_draws(const drawn *d, double value, double count, double squares)
 {
     if (count <= 0) return 0;
@@ -111,7 +114,7 @@ static double equal_draws(const drawn *d, double value, double count, double squ
     return count / (1 + fmax(of_row / count, shrunk));
 }
 
-/* The interval of a row with this value. count: the number of equal draws that vary as much. */
+/* The interval of a row with this value. count: the result of equal_draws. */
 static pt_interval interval_of(const drawn *d, double value, double count)
 {
     const double mean = d->draws.count > 0 ? d->draws.value / d->draws.count : 0;

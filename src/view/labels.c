@@ -33,7 +33,7 @@ static sums sum_sets(const pt_profile *p, uint32_t event)
     return s;
 }
 
-/* Sorts equal labels together, and among them equal sets. */
+/* Orders entries so that equal labels are neighbours, and within these equal label sets. */
 PT_ORDER(compare_entries, entry, PT_UP(label.key) ?: PT_UP(label.kind) ?: PT_UP(label.str)
          ?: PT_UP(label.unit) ?: PT_UP(label.num) ?: PT_UP(set));
 
@@ -49,8 +49,8 @@ PT_ORDER(compare_values, pt_label_value, pt_compare_magnitudes(a->value, b->valu
 
 PT_ORDER(compare_keys, pt_label_key, pt_compare_magnitudes(a->value, b->value) ?: PT_TEXT_UP(key));
 
-/* The unit of a label. If it has none, the key decides: "bytes", and by pprof's convention
- * "request" and "alignment", are in bytes. */
+/* The unit of a label. If the label has no unit, the key decides: the keys "bytes" and, by pprof's
+ * convention, "request" and "alignment" are in bytes. */
 static const char *unit_of(const pt_profile *p, const pt_label *label)
 {
     const char *key = pt_text(p, label->key);

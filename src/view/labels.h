@@ -6,7 +6,7 @@
 typedef struct pt_labels_request {
     uint32_t event;
     int64_t whole; /* the value of 100 %; see pt_profile_magnitude */
-    size_t limit;  /* values wanted of each key; 0 = all */
+    size_t limit;  /* the most values of each key; 0 = all */
 } pt_labels_request;
 
 /* One value of a key. A sample that has the value twice counts once. */

@@ -9,7 +9,8 @@
 
 /* ---- Chosen functions ---- */
 
-/* Chooses the functions whose text in the column matches. The pattern runs once for each string. */
+/* Chooses the functions whose text in the column (name or file) matches the pattern. Each string is
+ * matched only once. */
 static pt_status choose_by_pattern(pt_listing_search *s, const uint32_t *column, pt_error *reterr)
 {
     enum { UNKNOWN, NO, YES };
@@ -60,7 +61,7 @@ static pt_status choose_functions(pt_listing_search *s, pt_error *reterr)
     for (size_t c = 0; c < 3 && status == PT_OK && s->chosen_count == 0; c++)
         status = choose_by_pattern(s, columns[c], reterr);
     /* Code without a name has no function: chooses rows of the fold instead. A listing of
-     * instructions alone needs none: it names such code itself (listing_code.c). */
+     * instructions alone needs no rows, since listing_code.c names such code itself. */
     if (status == PT_OK && s->chosen_count == 0 && s->request->with_lines)
         status = pt_fold_choose(&s->fold, NULL, s->request->pattern, &s->is_row_chosen, reterr);
     if (status == PT_OK && s->is_row_chosen != NULL) choose_by_rows(s);

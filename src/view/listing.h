@@ -1,5 +1,5 @@
-/* listing.h: source lines of chosen functions, their instructions, or both, with the value of the
- * samples that were taken on each (self) and of those that pass through it (total).
+/* listing.h: source lines of chosen functions, their instructions, or both, with two values each:
+ * of the samples that were taken there (self), and of the samples that pass through (total).
  *
  *   profile                                         function "run"
  *   main > run@a.c:7 > fib            3      ->     line 7   self 0  total 5   calls fib 3,
@@ -10,10 +10,10 @@
  *   piece of line 7         instruction 17b0 at its frame 1; frame 0 is inlined there
  *
  * Rules. A sample counts once for a function, a line and an instruction, however often a recursive
- * function is on its stack; its self goes to the innermost inlined line of the leaf. A function
- * that is inlined into another counts for the line of the call, and for its own lines. Functions of
- * one name in one file are one; the same name in another file is another function. A sample inside
- * an instruction counts for that instruction. */
+ * function is on its stack; the sample's self goes to the innermost inlined line of the leaf. A
+ * function that is inlined into another counts for the line of the call, and for its own lines.
+ * Functions of the same name in one file are one function; the same name in another file is another
+ * function. A sample inside an instruction counts for that instruction. */
 #pragma once
 
 #include "base/regex.h"
@@ -24,20 +24,21 @@
 typedef struct pt_listing_request {
     uint32_t event;
     int64_t whole; /* 100 % */
-    /* The listing has the functions with that name in reports; or, if there are none, those whose
-     * names match the pattern; or, if there are none, those whose source files match. Each may be
-     * NULL. */
+    /* The listing has the functions that reports show by this name; if there are none, the
+     * functions whose names match the pattern; if there are none either, the functions whose source
+     * files match the pattern. Both may be NULL. */
     const char *name;
     const pt_regex *pattern;
-    uint64_t address; /* not 0: also the symbol that contains this address, which may be linked or
-                       * of the process */
+    uint64_t address; /* if not 0: also the symbol that contains this address, which is either a
+                       * linked address or an address of the process */
     bool with_lines;  /* list source lines */
-    const pt_code_options *code; /* list instructions; NULL: do not */
+    const pt_code_options *code; /* instructions are listed by these options; NULL = no
+                                  * instructions */
     pt_source_texts *texts;
     int64_t context;     /* rows shown around those with a value: lines if with_lines, else
                           * instructions; -1: the whole function */
     size_t limit;        /* the most functions; if no lines are listed, symbols; 0 = all */
-    size_t symbol_limit; /* the most symbols if lines are listed, too; 0 = all */
+    size_t symbol_limit; /* the most symbols if lines are also listed; 0 = all */
     bool with_calls;     /* the calls of each line: several times as much work */
     pt_fold_rule fold;   /* by function; for names of callees, and of frames without a name */
 } pt_listing_request;
@@ -53,7 +54,8 @@ typedef struct pt_listing_call {
 typedef struct pt_listing_piece {
     uint32_t function, line; /* function[function].row[line] */
     uint32_t symbol, at;     /* symbol[symbol].row[at] */
-    uint32_t frame; /* the instruction's frame on that line: those before it are inlined there */
+    uint32_t frame; /* the index of the instruction's frame on that line; frames before it are
+                     * inlined there */
 } pt_listing_piece;
 
 typedef struct pt_listing {
@@ -71,9 +73,9 @@ typedef struct pt_listing {
 
 /* With lines, fails with PT_ERR_NOTFOUND if no function matches; a line without code is no failure.
  * Without lines, fails with PT_ERR_NOTFOUND if no symbol matches. Symbols are then chosen by name;
- * if none has the name, those that a chosen function is inlined into. With lines, symbols of both
- * kinds are chosen. Borrows texts of the profile and of request->texts; the caller calls
- * pt_listing_done. */
+ * if no symbol has the name, the symbols into which a chosen function is inlined. With lines,
+ * symbols of both kinds are listed. Borrows texts of the profile and of request->texts; the caller
+ * calls pt_listing_done. */
 pt_status pt_listing_init(pt_listing *ret_listing, const pt_profile *profile,
                           const pt_listing_request *request, pt_error *reterr);
 void pt_listing_done(pt_listing *listing);

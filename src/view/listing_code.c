@@ -14,8 +14,8 @@
 typedef struct {
     uint32_t image;
     pt_object_symbol symbol;
-    bool is_named;  /* its own name was chosen */
-    bool holds_one; /* a chosen function is inlined into it */
+    bool is_named;  /* the symbol's own name is chosen */
+    bool holds_one; /* a chosen function is inlined into the symbol */
 } sampled_symbol;
 
 typedef struct {
@@ -58,7 +58,7 @@ static bool *find_sampled(const counting *t)
     return is_sampled;
 }
 
-/* Opens the images that may contain a chosen symbol: those with a sampled location whose function
+/* Opens the images that may contain a chosen symbol: images with a sampled location whose function
  * is chosen or has no name. */
 static void open_images(counting *t)
 {
@@ -110,7 +110,8 @@ static pt_status match_symbol_name(const counting *t, const sampled_symbol *s, b
     return pt_regex_match(t->request->pattern, name, strlen(name), ret_match, reterr);
 }
 
-/* The symbol around a location's code; for code without a name its bounds, with the name "". */
+/* The symbol around a location's code; for code without a symbol, the bounds of the code, with the
+ * name "". */
 static bool find_symbol(const counting *t, uint32_t location, pt_object_symbol *ret_symbol)
 {
     const uint32_t image = t->code->image_of[location];
@@ -175,7 +176,7 @@ static void find_sources(const counting *t, pt_code_function *f, const char *bui
     }
 }
 
-/* Removes the rows that are more than `context` rows from any with a value. */
+/* Removes the rows that are more than `context` rows from any row with a value. */
 static void cut_rows(pt_code_function *f, int64_t context)
 {
     PT_FREE bool *has_value = pt_alloc(f->row_count + 1, sizeof *has_value);

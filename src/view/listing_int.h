@@ -10,7 +10,8 @@ typedef struct pt_listing_search {
     const int64_t *value; /* per stack */
     bool *is_chosen;      /* per function */
     size_t chosen_count;  /* of functions */
-    bool *is_row_chosen;  /* per row of the fold: it has the name; NULL: no row has it */
+    bool *is_row_chosen;  /* per row of the fold: true if the row has the name; NULL if no row has
+                           * it */
 } pt_listing_search;
 
 /* Fills function and call of the listing. */

@@ -42,8 +42,8 @@ static void add_name(joining *j, const char *name, uint32_t function)
     PT_INDEX_PUSH(&j->name_index, hash, j->names, (known_name){name, function});
 }
 
-/* The listed function of a function row, or PT_NONE. Both have texts of the profile's string table,
- * so equal texts have one address. */
+/* The listed function of a function row, or PT_NONE. The texts of both are in the profile's string
+ * table, so equal texts have the same address. */
 static uint32_t listed_function(const joining *j, uint32_t row)
 {
     const pt_profile *p = j->profile;

@@ -1,5 +1,5 @@
 /* listing_lines.c: source lines of the chosen functions. A group of the tally (tally.h) is a
- * function of a file, or a row of frames without a name; a cell is a line. */
+ * function of a file, or a row of frames without a name; a cell is a source line. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@
 typedef struct {
     uint32_t name, file; /* strings */
     uint32_t row;        /* of the fold, of frames without a name; else PT_NONE */
-    uint32_t mapping;    /* of one of its locations, or PT_NONE */
+    uint32_t mapping;    /* the mapping of one of its locations, or PT_NONE */
     int64_t start_line;
 } line_group;
 
@@ -54,7 +54,7 @@ static uint32_t group_of_function(counting *t, uint32_t function)
                                   .start_line = start > 0 ? start : 0});
 }
 
-/* Frames of a chosen row without a name are one group, with one cell. */
+/* The frames of a chosen row that has no name become one group with one cell. */
 static void put_unnamed(counting *t, uint32_t location)
 {
     const pt_profile *p = t->profile;
@@ -143,8 +143,9 @@ static int64_t next_start(const pt_profile *p, uint32_t file, int64_t line)
     return next;
 }
 
-/* The first line to show before a cell's line: `context` lines before it, but no line that was
- * shown before and none before the function; a gap of a single line is filled. */
+/* The first line to show before a cell's line: `context` lines before it, but neither a line that
+ * is already shown nor a line before the function. If only one line would be left out, it is also
+ * shown. */
 static int64_t first_before(int64_t context, const line_group *g, int64_t line, int64_t shown)
 {
     int64_t from = context < 0 ? (g->start_line > 0 ? g->start_line : line) : line - context;

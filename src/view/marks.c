@@ -163,8 +163,8 @@ static size_t fitting_rows(const gathering *g, size_t count)
     return count < most ? count : most;
 }
 
-/* Fills the steps of the kept rows. A mark counts in each step that its time touches: the step in
- * which it begins gets +1, the step after its last one -1; then all steps are added up from the
+/* Fills the steps of the kept rows. A mark counts in each step that its time touches: its first
+ * step gets +1, and the step after its last step gets -1; then the steps are summed up from the
  * first on. */
 static void fill_rows(gathering *g)
 {

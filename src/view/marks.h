@@ -1,7 +1,6 @@
-/* marks.h: marks and counters (model/marks.h) over time, in the steps
- * of a timeline: events at a time beside the samples. Samples of
- * tracepoints and probes ("syscalls:sys_enter_fsync") are marks, too,
- * if another event is shown.
+/* marks.h: marks and counters (model/marks.h) over time, in the steps of a timeline: events with a
+ * time, which the samples do not show. Samples of tracepoints and probes
+ * ("syscalls:sys_enter_fsync") are also marks, if another event is shown.
  *
  *   row      "GCMajor" of thread 7    [ 0 1 1 0 ]      the number of marks in each step
  *   mark     "GCMajor" at 1.5 s, for 20 ms             the longest, in the order of time
@@ -13,11 +12,12 @@
 
 typedef struct pt_mark {
     const char *name, *category; /* "" = none; texts of all structs are borrowed */
-    const char *address;         /* of a resource loaded over the network; "" = it is no such
-                                  * mark */
+    const char *address;         /* of a resource that was loaded over the network; "" for all other
+                                  * marks */
     uint32_t pid, tid;           /* PT_NONE = unknown */
     const char *comm;
-    uint64_t since_ns, length_ns; /* from the first time of the timeline; 0 = a moment */
+    uint64_t since_ns, length_ns; /* since_ns: from the first time of the timeline; length_ns: 0 for
+                                   * a moment */
     uint32_t sample;
 } pt_mark;
 
@@ -40,9 +40,9 @@ typedef struct pt_counter {
 } pt_counter;
 
 typedef struct pt_marks_request {
-    uint32_t event;  /* the event that is shown, never one of marks */
-    uint32_t rows;   /* the number of rows, and of counters: those with the most time, then the most
-                      * marks */
+    uint32_t event;  /* the event that is shown, whose samples are never marks */
+    uint32_t rows;   /* the most rows, and the most counters: first those with the most time, then
+                      * those with the most marks */
     uint32_t listed; /* the number of single marks, the longest */
 } pt_marks_request;
 
@@ -56,7 +56,7 @@ typedef struct pt_marks_view {
     uint64_t more_marks, more_rows, more_counters; /* beyond the limits */
 } pt_marks_view;
 
-/* Has the profile marks or counters beside the samples of the event? */
+/* Has the profile marks or counters apart from the samples of the event? */
 bool pt_marks_any(const pt_profile *profile, uint32_t event);
 /* Collects the marks and counters. timeline: provides the steps and the first time. The caller
  * calls pt_marks_view_done. */

@@ -29,7 +29,7 @@ static const char *const package_folders[] = {PACKAGE_FOLDERS, NULL};
 static const char *const foreign_names[] = {
     "std::",       "__gnu_cxx::",  "__cxxabiv1::",
     "boost::",                               /* C++ */
-    "<core::",     "<alloc::",     "<std::", /* Rust: its files are the better sign */
+    "<core::",     "<alloc::",     "<std::", /* Rust, whose source files are a better sign */
     "hashbrown::", "<hashbrown::", "Builtin:",
     "Stub:",       "RegExp:",      "BytecodeHandler:", /* V8 */
     "java.",       "javax.",       "jdk.",
@@ -107,8 +107,8 @@ static const char *const go_packages[] = {
 };
 
 /* Is the function in Go's library, as "net/http.(*conn).serve" is? The path of any other package
- * begins with a server's name, which has a dot before the first slash. The program itself is
- * package main. */
+ * begins with a server's name, which has a dot before the first slash. Package main is the program
+ * itself. */
 static bool is_go_library(const char *name, const char *file)
 {
     if (!pt_ends(file, ".go") && !pt_ends(file, ".s")) return false;
@@ -202,8 +202,8 @@ static bool is_language_itself(const pt_profile *p, uint32_t mapping, uint32_t f
            pt_text(p, p->function->file[function])[0] == '\0';
 }
 
-/* Are functions of system libraries recognizable by their mapped files? Not in a program that is
- * linked with them statically, nor in a profile that has only names. */
+/* Are functions of system libraries recognizable by their mapped files? They are not in a program
+ * that is linked statically with these libraries, nor in a profile that has only names. */
 static bool has_system_library(const pt_profile *p)
 {
     return PT_ANY(m, p->mapping->t.count, is_system_library(pt_text(p, p->mapping->row[m].file)));
@@ -270,7 +270,8 @@ static uint32_t row_of_line(const pt_fold *fold, uint32_t location, uint32_t lin
     return rows[at < count ? at : count - 1];
 }
 
-/* Adds the own caller of a stack whose leaf row is in the list. */
+/* Adds the value of a stack, whose leaf row is in the list, to the program's own function that
+ * called this row. */
 static void add_call(calling *c, uint32_t stack, uint32_t wanted, int64_t value)
 {
     uint32_t location;
@@ -292,7 +293,7 @@ static void add_call(calling *c, uint32_t stack, uint32_t wanted, int64_t value)
 }
 
 /* Gives each row the caller with the largest share. If the row's own code has the largest share (a
- * row can be own code in one place and a library's in another), the row has no caller. */
+ * row can be own code in one place and a library's in another), the row gets no caller. */
 static void choose_callers(const calling *c, const int64_t *self, pt_top *top)
 {
     const pt_profile *const p = c->fold->profile;

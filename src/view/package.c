@@ -3,7 +3,7 @@
  *   void std::sort<int*>(int*, int*)       std          the first part of the path before "::"
  *   <alloc::vec::Vec<T> as Trait>::push    alloc
  *   net/http.(*conn).serve                 net/http     up to the first dot after the last slash
- *   java.util.HashMap.get                  java.util    all but class and method
+ *   java.util.HashMap.get                  java.util    all parts but class and method
  *   memcpy, parse.part.0                   -            a plain C name has no package */
 #include "view/flame.h"
 
@@ -28,7 +28,7 @@ static bool starts_with_word(const char *text, const char *word)
 static const char *first_of_path(const char *name, size_t *ret_bytes)
 {
     int level = 0;
-    const char *part = name; /* the beginning of the last word outside brackets */
+    const char *part = name; /* the beginning of the last word that is not in brackets */
     for (const char *c = name; *c != '\0'; c++) {
         if (c[0] == ':' && c[1] == ':' && level == 0) {
             const char *end = part;
@@ -63,8 +63,8 @@ static const char *inside_brackets(const char *name)
     }
 }
 
-/* The package in a dotted path: with one dot, the part before it; with more dots, all but class and
- * method. */
+/* The package in a dotted path: if it has one dot, the part before the dot; if it has more dots,
+ * all parts but class and method. */
 static size_t dotted_bytes(const char *name)
 {
     const size_t plain = strcspn(name, "([<{ ");

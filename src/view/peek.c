@@ -49,8 +49,9 @@ static pt_peek_function function_of(const pt_graph *g, const pt_peek_request *re
 
 /* The functions to show. */
 typedef struct {
-    bool *found;  /* by name: a flag a row of the fold; NULL = none */
-    bool by_text; /* also compare with the names of functions of arcs, which may be longer */
+    bool *found;  /* found by name: a flag for each row of the fold; NULL = no row */
+    bool by_text; /* also compare the name with the names of functions of arcs, which may be
+                   * longer */
 } choice;
 
 static pt_status is_chosen(const choice *c, const pt_peek_request *request, uint32_t row,
@@ -116,7 +117,7 @@ void pt_peek_shared_done(pt_peek_shared *shared)
     shared->profile = NULL;
 }
 
-/* Makes the shared graph, unless there is one of the same samples. */
+/* Makes the shared graph, unless the existing one is of the same samples. */
 static pt_status make_shared(pt_peek_shared *shared, const pt_profile *profile,
                              const pt_peek_request *request, pt_error *reterr)
 {
@@ -139,7 +140,7 @@ static pt_status make_shared(pt_peek_shared *shared, const pt_profile *profile,
     return PT_OK;
 }
 
-/* As peek_of_stacks, from the shared graph, which lists functions of other peeks, too. */
+/* Like peek_of_stacks, but uses the shared graph, which also lists the functions of other peeks. */
 static pt_status peek_of_shared(pt_peek *peek, const pt_profile *profile,
                                 const pt_peek_request *request, pt_error *reterr)
 {

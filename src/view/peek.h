@@ -6,8 +6,8 @@
  *   read     30 %          the share of parse's total that was spent in read
  *
  * Edges are those of the whole graph (view/graph.h): counted once a stack, none from a function to
- * itself. If callers come from arcs (view/calls.h), each has its number of calls, and its cost if
- * the profile has it. */
+ * itself. If callers come from arcs (view/calls.h), each caller has its number of calls, and its
+ * cost if the profile has costs. */
 #pragma once
 
 #include "base/regex.h"
@@ -18,7 +18,7 @@
  * names, NULL-terminated, that peeks will ask for; the first peek makes the graph. */
 typedef struct pt_peek_shared {
     const char *const *names;
-    const pt_profile *profile; /* of the graph; NULL: none was made yet */
+    const pt_profile *profile; /* the graph is of this profile; NULL if no graph was made yet */
     uint32_t event;
     pt_fold_rule fold;
     pt_graph graph;
@@ -32,9 +32,9 @@ typedef struct pt_peek_request {
     const char *name;        /* functions with this name in reports, or, if there are none, ... */
     const pt_regex *pattern; /* ... functions whose names match. Either may be NULL */
     pt_fold_rule fold;
-    size_t limit;           /* functions wanted, the largest totals first; 0 = all */
-    size_t other_limit;     /* callers, and callees, of each; 0 = all */
-    bool from_calls;        /* callers and callees are those of arcs; see pt_summary_from_calls */
+    size_t limit;           /* the most functions, the largest totals first; 0 = all */
+    size_t other_limit;     /* the most callers, and the most callees, of each function; 0 = all */
+    bool from_calls;        /* callers and callees come from arcs; see pt_summary_from_calls */
     pt_peek_shared *shared; /* must outlive the peek; or NULL */
 } pt_peek_request;
 
@@ -44,7 +44,7 @@ typedef struct pt_peek_other {
     int64_t value;
     double share;   /* of the function's total */
     bool inlined;   /* all its calls were inlined */
-    uint64_t calls; /* of arcs; 0 = unknown */
+    uint64_t calls; /* number of calls, from arcs; 0 = unknown */
 } pt_peek_other;
 
 typedef struct pt_peek_function {
@@ -55,11 +55,12 @@ typedef struct pt_peek_function {
     size_t caller_count, callee_count;
     size_t more_callers, more_callees;
     double rootless_share;   /* share of the total in stacks that begin with the function */
-    uint64_t called, itself; /* of arcs: calls from others, and from itself; 0 = unknown */
+    uint64_t called, itself; /* from arcs: the number of calls from other functions, and from the
+                              * function itself; 0 = unknown */
 } pt_peek_function;
 
 typedef struct pt_peek {
-    pt_graph graph; /* of stacks, unless it is a shared one ... */
+    pt_graph graph; /* made from stacks, unless the graph is shared ... */
     pt_calls calls; /* ... or of arcs */
     bool from_calls, total_known;
     pt_peek_function *function;

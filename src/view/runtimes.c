@@ -59,9 +59,9 @@ static const runtime runtimes[] = {
 enum { RUNTIMES = PT_COUNT(runtimes), NONE = RUNTIMES };
 _Static_assert((int)RUNTIMES <= (int)PT_NAMELESS_LANGUAGES_MAX, "each may be told");
 
-/* Is the end of a file name, behind the runtime's name, a version? It is "" of node, "3.11" of
- * python, ".so.1.0" of libpython3.9, "-fpm8.2" of php. Names of other programs end otherwise:
- * node-agent, node_exporter. */
+/* Is `text`, the end of a file name after the name of a runtime, a version? It is: "" after "node",
+ * ".11" after "python3", ".9.so.1.0" after "libpython3", "-fpm8.2" after "php". It is not in the
+ * names of other programs, such as node-agent and node_exporter. */
 static bool is_version(const char *text)
 {
     if (pt_begins(text, "-fpm") || pt_begins(text, "-cgi")) text += 4;

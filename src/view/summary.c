@@ -7,7 +7,7 @@
 #include "model/sums.h"
 #include "view/table.h"
 
-#define LEAVES_AHEAD 16 /* the leaf of the stack that comes so many stacks later is prefetched */
+#define LEAVES_AHEAD 16 /* the leaf of the stack that comes this many stacks later is prefetched */
 
 /* True if the innermost line of the location has a function's name. */
 static bool has_name(const pt_profile *p, uint32_t location)
@@ -18,7 +18,7 @@ static bool has_name(const pt_profile *p, uint32_t location)
     return function != PT_NONE && pt_text_bytes(p, p->function->name[function]) > 0;
 }
 
-/* A shorter period is not one of sampling: it only gives the unit, nanoseconds. */
+/* A shorter period is not a sampling period: it only says that the unit is nanoseconds. */
 #define PERIOD_MIN_NS 1000
 
 bool pt_period_samples(const pt_profile *p, int64_t period, uint32_t unit)
@@ -29,7 +29,8 @@ bool pt_period_samples(const pt_profile *p, int64_t period, uint32_t unit)
     return known->family != PT_FAMILY_BYTES || period > 1; /* 1: all allocations were recorded */
 }
 
-/* The sampling rate: the stated one, or 1 / period for a period of time; 0 = unknown. */
+/* The sampling rate: the rate that the profile states, or 1 / period if the period is a time; 0 =
+ * unknown. */
 static double rate_of(const pt_profile *p, const pt_event *event)
 {
     const pt_provenance *source = pt_profile_provenance(p);
@@ -68,7 +69,8 @@ static bool is_stack(const pt_profile *p, uint32_t stack)
 /* Whole numbers up to this one are exact as doubles. */
 #define EXACT_MAX (INT64_C(1) << 53)
 
-/* Per stack the sum of the magnitudes, in which values that cancel out count. The caller frees it.
+/* Returns for each stack the sum of the magnitudes of its values, so that positive and negative
+ * values do not cancel out. The caller frees the array.
  */
 static double *weigh_stacks(const pt_profile *p, uint32_t event)
 {

@@ -13,16 +13,18 @@ typedef struct pt_summary {
     int64_t total;         /* the sum of the magnitudes of the values; saturates */
     int64_t duration_ns;   /* 0 = unknown */
     double rate_hz;        /* of sampling; 0 = unknown */
-    uint64_t lost;         /* samples known to be lost; 0 = none known */
-    int64_t cpu_used_ns, cpu_seen_ns; /* CPU time of the processes, and of their samples; 0 =
-                                       * unknown */
-    bool has_stacks;                  /* samples have callers; without them no total is known */
+    uint64_t lost;         /* samples known to be lost; 0 if no loss is known */
+    int64_t cpu_used_ns, cpu_seen_ns; /* CPU time of the processes, and CPU time of their samples; 0
+                                       * = unknown */
+    bool has_stacks;                  /* samples have callers; if samples have no callers, no total
+                                       * is known */
     uint32_t arcs;                    /* call arcs; without stacks only arcs show callers */
     bool arc_costs;                   /* the arcs have costs of this event */
     bool ends_known;                  /* the source has the reasons why stacks ended */
     double complete_share;            /* of the total in stacks that reach the thread's start */
     double unchecked_share;           /* the same, of PT_STACK_END_UNCHECKED */
-    double unnamed_share;             /* of the total in samples whose leaf has no name */
+    double unnamed_share;             /* share of the total that is in samples whose leaf has no
+                                       * name */
     size_t part_count;                /* the number of events whose sum the event is */
     const char *part_type[PT_EVENT_PARTS_MAX];
     int64_t part_total[PT_EVENT_PARTS_MAX]; /* as total */
@@ -32,11 +34,11 @@ typedef struct pt_summary {
 /* The number of samples that were taken; see pt_summary.samples. */
 int64_t pt_summary_samples(const pt_profile *profile);
 
-/* Is the period one of sampling? unit: a string. A period of one nanosecond or byte is none: it
+/* Is the period a sampling period? unit: a string. A period of one nanosecond or byte is not: it
  * means that each nanosecond or byte was counted. */
 bool pt_period_samples(const pt_profile *profile, int64_t period, uint32_t unit);
 
-/* Are callers and callees those of arcs? They are if the profile has arcs and no stacks. */
+/* Do callers and callees come from arcs? They are if the profile has arcs and no stacks. */
 static inline bool pt_summary_from_calls(const pt_summary *summary)
 {
     return summary->arcs > 0 && !summary->has_stacks;

@@ -1,7 +1,7 @@
-/* table.c: one pass over the distinct stacks.
+/* table.c: counts in one pass over the distinct stacks.
  *
- * Values are first summed up to one a stack. A name's cell remembers the last stack with the name,
- * so that recursion counts once without a set to clear:
+ * Values are first summed up to one value for each stack. A name's cell remembers the last stack
+ * with the name, so that recursion counts once without a set to clear:
  *
  *     cell[name] = { seen = stack + 1, total }
  *
@@ -31,7 +31,7 @@ typedef struct {
 /* The sums of one thread. */
 typedef struct {
     int64_t *leaf_value; /* per location: self of stacks that end there */
-    uint8_t *used;       /* per location: some stack has it */
+    uint8_t *used;       /* per location: true if a stack has it */
     cell *cell;          /* per name */
 } tally;
 
@@ -99,7 +99,7 @@ static void tally_done(tally *t)
     PT_FREE_ALL(t->leaf_value, t->used, t->cell);
 }
 
-/* Adds the sums of one thread. The sums fit. */
+/* Adds the sums of one thread to `to`. No sum overflows. */
 static void tally_add(tally *to, const tally *from, const counting *t)
 {
     for (uint32_t l = 0; l < t->profile->location->t.count; l++) {
@@ -185,7 +185,8 @@ static int compare_entries(const void *left, const void *right, void *context)
     return name != 0 ? name : (a->name > b->name) - (a->name < b->name);
 }
 
-/* Puts the first `limit` entries in order at the front; the others are left in any order. */
+/* Sorts so that the first `limit` entries are at the front in order; the remaining entries are in
+ * any order. */
 static void sort_front(counting *t, entry *entries, size_t count, size_t limit)
 {
     for (size_t i = 1; i < count; i++) {
@@ -199,7 +200,7 @@ static void sort_front(counting *t, entry *entries, size_t count, size_t limit)
     }
 }
 
-/* All names with a value. The first ones, up to the requested number, are in order. */
+/* All names with a value. The requested number of entries at the front is in order. */
 static entry *sorted_entries(counting *t, size_t *ret_count)
 {
     const size_t limit = t->request->limit;
@@ -242,7 +243,8 @@ static void place_at(const pt_profile *p, pt_top_row *row, uint32_t function, in
     row->line = line;
 }
 
-/* Sets the line of each row: the line with the largest self, the first of equal ones. */
+/* Sets the line of each row: the line with the largest self; of several lines with this self, the
+ * first. */
 static void place_by_self(const pt_profile *p, pt_top *top, line_values *lines)
 {
     if (lines->count == 0) return;
@@ -333,8 +335,8 @@ static pt_top rows_of(counting *t)
     return top;
 }
 
-/* Fills part_self and part_total of the rows, for each event whose sum the table shows. Frees the
- * counts of the table. */
+/* Fills part_self and part_total of the rows, if the table shows a sum of events: one value for
+ * each of these events. Frees the counts of the table. */
 static void count_parts(counting *t, pt_top *top)
 {
     uint32_t part[PT_EVENT_PARTS_MAX];

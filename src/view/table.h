@@ -2,8 +2,8 @@
  * in the row (self) and of the samples with the row on their stack (total).
  *
  * Rules, which are those of `pprof -top`: self goes to the innermost line of the leaf; total counts
- * a stack once however often a recursive function is on it; the fold (fold.h) gives frames their
- * rows.
+ * a stack once however often a recursive function is on it; the fold (fold.h) decides the rows of
+ * frames.
  */
 #pragma once
 
@@ -18,13 +18,14 @@ typedef struct pt_top_request {
     uint32_t event; /* column of the samples */
     int64_t whole;  /* the value of 100 %; see pt_profile_magnitude */
     int64_t drawn;  /* the value of 100 % before any filter, for intervals only */
-    pt_sort sort;   /* largest magnitude first; equal ones by the other column, then by name */
+    pt_sort sort;   /* largest magnitude first; rows with equal magnitudes by the other column, then
+                     * by name */
     pt_fold_rule fold;
-    size_t limit;  /* rows wanted; 0 = all */
-    pt_pool *pool; /* threads that count large profiles; NULL = only the caller's */
+    size_t limit;  /* the most rows; 0 = all */
+    pt_pool *pool; /* threads that count large profiles; NULL = only the calling thread */
 } pt_top_request;
 
-/* The function of the program's own that called most of a row's self (own_code.h). */
+/* The function of the program itself from which most of a row's self was called (own_code.h). */
 typedef struct pt_own_caller {
     char *name;       /* NULL: the row is the program's own, or no own function called it */
     const char *file; /* of the profile; "" = unknown */
@@ -35,13 +36,13 @@ typedef struct pt_own_caller {
 typedef struct pt_top_row {
     char *name;
     const char *file; /* "" = unknown */
-    int64_t line;     /* by line and address: the row's line; else the line with most of self, or
-                       * the function's first line if self is 0; 0 = unknown */
+    int64_t line;     /* if rows are lines or addresses: the row's line; else the line with most of
+                       * the self, or the function's first line if self is 0; 0 = unknown */
     int64_t self, total;
     double self_share, total_share; /* of the whole, 0 to 1 (more if values cancel out) */
     bool inlined;                   /* every frame of the row was inlined into another frame */
     bool unnamed;                   /* the name is an address or a file */
-    bool has_image;                 /* the name is a function's, or its file is known */
+    bool has_image;                 /* the row has a function's name, or its mapped file is known */
     uint32_t id;                    /* the row's number in the fold: the same in every table of one
                                      * count */
     int64_t part_self[PT_EVENT_PARTS_MAX]; /* for each event of the sum */

@@ -94,7 +94,7 @@ static void count_call(pt_tally *t, uint32_t in_cell, uint32_t callee, bool inli
 }
 
 /* Counts the callee of line i of the frame (0 = the innermost): the function that is inlined there,
- * or the outermost function of the frame below. */
+ * or the outermost function of the frame that the location calls. */
 static void count_callee(pt_tally *t, uint32_t in_cell, const uint32_t *frames, uint64_t at,
                          uint32_t i, uint32_t mark, int64_t value)
 {
@@ -146,7 +146,7 @@ void pt_tally_sort(pt_tally *t)
 {
     PT_FREE uint32_t *moved_to = pt_alloc(t->cells.count + 1, sizeof *moved_to);
     for (size_t i = 0; i < t->cells.count; i++)
-        t->cells.items[i].seen = (uint32_t)i; /* its index before the sort */
+        t->cells.items[i].seen = (uint32_t)i; /* the cell's index before the sort */
     PT_SORT(t->cells, by_group_and_key);
     for (size_t i = 0; i < t->cells.count; i++) {
         pt_tally_group *g = &t->groups.items[t->cells.items[i].group];

@@ -16,7 +16,7 @@
 
 typedef struct pt_tally_group {
     int64_t self, total;
-    uint32_t seen;                 /* 1 + the last stack that had it */
+    uint32_t seen;                 /* 1 + the last counted stack that has it */
     size_t cell_first, cell_count; /* from pt_tally_sort */
 } pt_tally_group;
 
@@ -37,15 +37,17 @@ typedef struct pt_tally_call {
 typedef struct pt_tally {
     const pt_profile *profile;
     const pt_fold
-        *fold; /* of callees; NULL: calls are not counted, which is several times faster */
+        *fold; /* decides the rows of callees; NULL: calls are not counted, which is several times
+                * faster */
     PT_VECTOR(pt_tally_group) groups;
     PT_VECTOR(pt_tally_cell) cells;
     PT_VECTOR(pt_tally_call) calls;
     pt_index cell_index, call_index;
     uint32_t *cell_of_line; /* per row of the line table; PT_NONE: none */
     uint32_t
-        *cell_of_location; /* per location as a whole, whose lines then do not count; or PT_NONE */
-    bool *is_counted;      /* per location: it or a line of it has a cell */
+        *cell_of_location; /* per location: the cell of the location as a whole, so that its lines
+                            * do not count; or PT_NONE */
+    bool *is_counted;      /* per location: true if the location or a line of it has a cell */
 } pt_tally;
 
 /* Borrows the profile and the fold; the caller calls pt_tally_done. */
@@ -54,13 +56,14 @@ void pt_tally_done(pt_tally *tally);
 
 /* Adds a group without cells. Returns its index. */
 uint32_t pt_tally_add_group(pt_tally *tally);
-/* Assigns a location as a whole, or a row of its lines, to the cell of that group and key, which is
- * added if it is new. */
+/* Assigns a location as a whole, or a row of its lines, to the cell of that group and key; adds the
+ * cell if it is new. */
 void pt_tally_put_location(pt_tally *tally, uint32_t location, uint32_t group, uint64_t key);
 void pt_tally_put_line(pt_tally *tally, uint32_t location, uint32_t line, uint32_t group,
                        uint64_t key);
 
-/* Sums the values (one a stack). Sums saturate. Called once, after all cells were put. */
+/* Adds up the values (one for each stack). Sums saturate. Call it once, after all cells are
+ * assigned. */
 void pt_tally_count(pt_tally *tally, const int64_t *value);
 
 /* Orders cells by group and key, and calls by cell, the largest first; groups keep their places.

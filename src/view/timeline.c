@@ -29,7 +29,7 @@ static uint32_t number_of(const pt_track *t)
     return t->kind == PT_TRACK_PROCESS ? t->pid : t->kind == PT_TRACK_THREAD ? t->tid : t->cpu;
 }
 
-/* Adds to the track of that kind and number, which is made if it is new. */
+/* Adds the sample to the track of that kind and number, which is made if it is new. */
 static void add_to_track(counting *c, pt_track_kind kind, uint32_t number, uint32_t sample)
 {
     pt_timeline *t = c->timeline;
@@ -89,8 +89,8 @@ static void find_tracks(counting *c)
 PT_ORDER(compare_tracks, pt_track, PT_UP(kind) ?: pt_compare_magnitudes(a->total, b->total)
          ?: PT_COMPARE(number_of(a), number_of(b)));
 
-/* Keeps the heaviest tracks of each kind: as many as requested, and as PT_TIMELINE_VALUES allows
- * for one of three kinds beside "all". */
+/* Keeps the heaviest tracks of each kind: as many as requested, and as the third of
+ * PT_TIMELINE_VALUES allows that each of the three kinds gets. */
 static void cut_tracks(counting *c, uint32_t most)
 {
     pt_timeline *t = c->timeline;

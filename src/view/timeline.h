@@ -22,14 +22,16 @@ typedef enum { PT_TRACK_ALL, PT_TRACK_PROCESS, PT_TRACK_THREAD, PT_TRACK_CPU } p
 typedef struct pt_timeline_request {
     uint32_t event;
     uint32_t steps;          /* at least 1 */
-    uint32_t tracks;         /* of each kind, the heaviest first; the rest are counted */
-    const pt_profile *whole; /* the profile of which this one is a part: its first and last time are
-                              * the limits */
+    uint32_t tracks;         /* the most tracks of each kind, the heaviest first; the other tracks
+                              * are only counted */
+    const pt_profile *whole; /* the profile of which `profile` is a part; the timeline goes from its
+                              * first to its last time */
 } pt_timeline_request;
 
 typedef struct pt_track {
     pt_track_kind kind;
-    uint32_t pid, tid, cpu; /* PT_NONE = not of this kind, or unknown */
+    uint32_t pid, tid, cpu; /* PT_NONE if the track is not of this kind, or if the number is
+                             * unknown */
     const char *comm;       /* of the process or thread; "" = unknown; borrowed */
     int64_t total;
     int64_t *value; /* [steps] */
@@ -37,7 +39,7 @@ typedef struct pt_track {
 
 typedef struct pt_timeline {
     bool has_times;
-    int64_t first_ns, last_ns; /* of the source's clock */
+    int64_t first_ns, last_ns; /* times of the clock of the source of the samples */
     uint64_t step_ns;
     uint32_t steps;  /* 0 without times */
     pt_track *track; /* all, then processes, threads, cpus */

@@ -89,7 +89,7 @@ static void add_samples(tracing *t, const pt_traces_request *request)
     }
 }
 
-/* The heaviest first; equal ones in their order. */
+/* Orders traces: the heaviest first; equally heavy traces by stack and labels. */
 PT_ORDER(compare_traces, pt_trace, pt_compare_magnitudes(a->value, b->value) ?: PT_UP(stack)
          ?: PT_UP(labels));
 

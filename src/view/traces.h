@@ -1,5 +1,6 @@
 /* traces.h: whole stacks, the heaviest first. Stacks with the same rows in the same order are one
- * stack, even with different addresses; with labels, only if their labels are the same, too. */
+ * stack, even with different addresses; if labels are requested, only if their labels are also the
+ * same. */
 #pragma once
 
 #include "view/fold.h"
@@ -9,7 +10,7 @@ typedef struct pt_traces_request {
     int64_t whole; /* the value of 100 %; see pt_profile_magnitude */
     bool labels;   /* stacks with different labels are different */
     pt_fold_rule fold;
-    size_t limit; /* stacks wanted; 0 = all */
+    size_t limit; /* the most stacks; 0 = all */
 } pt_traces_request;
 
 typedef struct pt_trace {

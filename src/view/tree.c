@@ -20,7 +20,8 @@ static bool is_left_out(const pt_tree *t, uint32_t node)
     return t->nodes.folded[node] > 0 && pt_magnitude(t->nodes.total[node]) < t->min_weight;
 }
 
-/* Is no sibling shown after the node? The node of folded siblings comes last, and may not be shown.
+/* Is no sibling shown after the node? The node that stands for folded siblings comes last, and may
+ * be hidden.
  */
 static bool is_last(const pt_tree *t, uint32_t node)
 {
@@ -28,8 +29,8 @@ static bool is_last(const pt_tree *t, uint32_t node)
     return next == end || is_left_out(t, next);
 }
 
-/* Is the node the only shown child? Never true for an outermost function: each begins its own
- * line. */
+/* Is the node the only shown child? False for an outermost function, which always has
+ * indent 0. */
 static bool is_only(const pt_tree *t, uint32_t node)
 {
     const uint32_t parent = t->nodes.parent[node];
@@ -103,8 +104,8 @@ static void lay_out(pt_tree *t)
     }
 }
 
-/* If the event is a sum of events, makes the tree once more for each of these events, with its
- * values beside those of the sum. */
+/* If the event is a sum of events, makes the tree once more for each of these events, which gives
+ * each node also its value of that event. */
 static pt_status add_parts(pt_tree *t, const pt_profile *profile, const pt_calltree_request *merged,
                            pt_error *reterr)
 {

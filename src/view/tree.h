@@ -1,6 +1,6 @@
-/* tree.h: the call tree as rows of text: root first, one row a node. Siblings below the least share
- * are folded into one row, if their sum reaches that share. The tree is made from the stacks, or
- * from the call arcs (calls_tree.h). */
+/* tree.h: the call tree as rows of text: root first, one row for each node. Siblings below the
+ * least share are folded into one row; this row is shown if it reaches the least share. The tree is
+ * made from the stacks, or from the call arcs (calls_tree.h). */
 #pragma once
 
 #include "view/calls_tree.h"
@@ -25,14 +25,14 @@ typedef struct pt_tree_row {
     double self_share, total_share;
     int64_t part_self[PT_EVENT_PARTS_MAX]; /* for each event of the sum */
     int64_t part_total[PT_EVENT_PARTS_MAX];
-    bool inlined;    /* on every stack with this path the frame was inlined into its caller */
+    bool inlined;    /* in every stack with this path the frame is inlined into its caller */
     bool last;       /* no sibling follows */
-    bool only;       /* no sibling at all: the row has its parent's indent, so that long chains of
-                      * calls do not move to the right */
+    bool only;       /* the row has no sibling: the row has its parent's indent, so that long chains
+                      * of calls do not move to the right */
     uint32_t indent; /* number of branches from the root to the row; 0 for outermost functions */
     /* Of arcs only: */
-    bool is_call;   /* the row is a call from the one above */
-    uint64_t calls; /* how often; 0 = unknown */
+    bool is_call;   /* the row is a call from the row above it */
+    uint64_t calls; /* number of calls; 0 = unknown */
     bool elsewhere; /* another row shows the function's self and its calls */
 } pt_tree_row;
 
@@ -40,20 +40,21 @@ typedef struct pt_tree_row {
  * screen. */
 typedef struct pt_tree {
     pt_fold fold;   /* of stacks ... */
-    pt_calls calls; /* ... or of arcs, with the figures of each node */
+    pt_calls calls; /* ... or of arcs, with the values of each node */
     pt_calls_node *call_node;
     bool from_calls;
     pt_calltree nodes;
-    pt_calltree part[PT_EVENT_PARTS_MAX]; /* the same nodes with the values of a part beside them */
+    pt_calltree part[PT_EVENT_PARTS_MAX]; /* the same nodes with the values of one event of the
+                                           * sum */
     size_t part_count;
     uint64_t min_weight;
     int64_t whole;
-    char **name_text;  /* per row of the fold: its text, once it was needed */
+    char **name_text;  /* per row of the fold: its text, which is made when it is first needed */
     uint32_t *indent;  /* per node */
     uint32_t next;     /* the node to show next */
     int64_t rootless;  /* value of samples without any frame */
-    uint64_t left_out; /* functions below the least share whose folded row is below it, too: no row
-                          stands for them */
+    uint64_t left_out; /* number of functions that no row stands for: their folded row is itself
+                        * below the least share */
 } pt_tree;
 
 /* *ret_tree borrows the profile; the caller calls pt_tree_done. */
@@ -61,5 +62,6 @@ pt_status pt_tree_init(pt_tree *ret_tree, const pt_profile *profile, const pt_tr
                        pt_error *reterr);
 void pt_tree_done(pt_tree *tree);
 
-/* The next row, root first. Returns false after the last one; the next call then begins again. */
+/* The next row, root first. Returns false after the last row; the call after that begins again at
+ * the root. */
 bool pt_tree_next(pt_tree *tree, pt_tree_row *ret_row);

@@ -14,7 +14,7 @@
 #include "view/runtimes.h"
 #include "view/table.h"
 
-/* The least share of a finding below its place, or in the process that is named. */
+/* The least share of a finding that must be below its place, or in the process that is named. */
 #define PLACE_SHARE 0.8
 /* If every function has less than this share below it, the finding has no place. */
 #define SPREAD_SHARE 0.3
@@ -34,8 +34,10 @@ typedef struct {
     uint32_t row;      /* of the fold */
     uint32_t location; /* of the profile */
     uint32_t line;     /* of the profile; PT_NONE: the location has none */
-    bool own;          /* code of the program, not of a library that was compiled into it */
-    bool runtime;      /* code of an interpreter's or virtual machine's own, by its mapping */
+    bool own;          /* the program's code, not code of a library that was compiled into the
+                        * program */
+    bool runtime;      /* the mapping shows that it is code of an interpreter or virtual machine
+                        * itself */
     uint8_t cause;     /* row of pt_why_causes */
     bool known;        /* in step_of: the other fields are set */
 } step;
@@ -50,7 +52,7 @@ typedef struct {
     uint32_t event;
     uint64_t *pid;         /* per label set: the number of its label "pid", or NO_PID */
     bool has_causes;       /* the event is of time: causes mean something */
-    int64_t *value;        /* per stack; 0 for stacks without the requested function */
+    int64_t *value;        /* value of each stack; 0 for stacks without the requested function */
     step *step_of;         /* per location that is a single step */
     PT_VECTOR(step) steps; /* leaf first */
 } reader;
@@ -61,7 +63,7 @@ typedef struct {
 /* For hashes of numbers that a file chooses. */
 #define LINE_SEED UINT64_C(0x9e3779b97f4a7c15)
 
-/* Limit of the steps that are read of a stack, from its leaf on. */
+/* The most steps that are read of a stack, from its leaf on. */
 enum { STEPS_MAX = 1 << 18 };
 
 static uint8_t cause_of_function(reader *r, uint32_t function, pt_why_origin origin)
@@ -127,8 +129,8 @@ static bool is_transparent(const step *s)
     return s->cause == PT_WHY_INTERPRETER || (s->cause == PT_WHY_NO_CAUSE && s->runtime);
 }
 
-/* Does the step show nothing: is it an interpreter's loop, or code without a name that a runtime
- * made? */
+/* Is the step an interpreter's loop, or code without a name that a runtime made? Such a step shows
+ * no cause. */
 static bool says_nothing(const reader *r, const step *s)
 {
     return s->cause == PT_WHY_INTERPRETER || (s->runtime && pt_fold_is_unnamed(&r->fold, s->row));
@@ -138,7 +140,7 @@ static bool says_nothing(const reader *r, const step *s)
 
 typedef struct {
     pt_why_kind kind;
-    uint32_t id; /* a cause's row, or a row of the fold */
+    uint32_t id; /* row of a cause, or row of the fold */
     int64_t value;
     uint32_t heaviest; /* the stack with the largest value */
 } group;
@@ -191,15 +193,15 @@ static membership of_own_leaf(const reader *r, size_t own)
     return (membership){PT_WHY_CAUSE, cause, outer, 0};
 }
 
-/* Was the function of step `at` inlined into that of step `own`? If it shows no cause, its work
- * counts as the own function's. */
+/* Was the function of step `at` inlined into the function of step `own`? If the inlined function
+ * shows no cause, its work counts as work of the own function. */
 static bool is_inlined_into(const reader *r, size_t at, size_t own)
 {
     return own < r->steps.count && r->steps.items[at].location == r->steps.items[own].location;
 }
 
-/* The group of the stack. `called` is set only for PT_WHY_LIBRARY; of_steps sets it for the
- * others. */
+/* The group of the stack. `called` is set only for PT_WHY_LIBRARY; of_steps sets it for the other
+ * kinds. */
 static membership group_of_steps(const reader *r)
 {
     const size_t own = first_own(r, 0);
@@ -305,8 +307,8 @@ static uint32_t heaviest_row(const int64_t *value, uint32_t rows)
     return best;
 }
 
-/* The place of a group: the innermost own row of its heaviest stack that has nearly all of the
- * group below it; else the direct caller with the largest value. */
+/* The place of a group: the innermost row of the program's own code, in the group's heaviest stack,
+ * that has nearly all of the group below it; else the direct caller with the largest value. */
 static uint32_t place_of_group(reader *r, const tallies *t, const group *g)
 {
     read_stack(r, g->heaviest);
@@ -346,7 +348,7 @@ static void add_to_line(const pt_profile *p, line_sums *sums, uint32_t line, int
     sums->items[id].value = pt_saturating_add(sums->items[id].value, value);
 }
 
-/* Names the row, and the line of it that most of the group's samples pass through. */
+/* Gives the row's name, and its line through which most of the group's samples pass. */
 static pt_why_place describe_place(reader *r, const grouping *g, uint32_t of_group, uint32_t row,
                                    double share)
 {
@@ -464,8 +466,8 @@ static void add_cause(row_path *path, const reader *r, uint32_t cause)
         }
 }
 
-/* The path of a group. If no code of the program called it, the path begins with the function that
- * shows the cause. */
+/* The path of a group. If no code of the program called the cause, the path begins with the
+ * function that shows the cause. */
 static pt_why_path path_of_group(reader *r, const grouping *g, uint32_t of_group, uint32_t place)
 {
     const group *const of = &g->group.items[of_group];
@@ -541,8 +543,8 @@ static bool knows_processes(const reader *r)
     return PT_ANY(set, r->profile->labels->t.count, r->pid[set] != NO_PID);
 }
 
-/* Per stack: its finding; PT_NONE = none. The caller frees it. order: groups, those of the findings
- * first. */
+/* Returns for each stack its finding, or PT_NONE. The caller frees the array. order: the groups,
+ * those of the findings first. */
 static uint32_t *find_findings_of_stacks(const pt_why *why, const reader *r, const grouping *g,
                                          const uint32_t *order)
 {
@@ -557,7 +559,7 @@ static uint32_t *find_findings_of_stacks(const pt_why *why, const reader *r, con
     return finding;
 }
 
-/* Counts the processes of each finding; 1 if one of them has nearly all of its value. */
+/* Counts the processes of each finding; 1 if one process has nearly all of the finding's value. */
 static void count_processes(pt_why *why, const reader *r, const grouping *g, const uint32_t *order)
 {
     const pt_profile *const p = r->profile;
@@ -598,9 +600,9 @@ static int by_value(const void *left, const void *right, void *context)
     return PT_DOWN(value) ?: PT_UP(kind) ?: PT_UP(id);
 }
 
-/* Is the finding more than chance? The lower end of its interval must be above half the least
- * share, and the group must be worth DRAWS_MIN equal samples. True if the number of samples is
- * unknown. */
+/* Is the finding larger than chance could make it? The lower end of its interval must be above half
+ * the least share, and the group must be worth DRAWS_MIN equal samples. Returns true if the number
+ * of samples is unknown. */
 static bool is_beyond_chance(const pt_why *why, double share, double least)
 {
     if (why->draws <= 0) return true;
@@ -786,8 +788,8 @@ static uint64_t *pids_of_label_sets(const pt_profile *p)
 static pt_status reader_init(reader *r, const pt_profile *p, uint32_t event, bool of_one,
                              pt_error *reterr)
 {
-    /* By default all code without names is one row; but a function without a name may be
-     * requested. */
+    /* By default code without function names has one row for each mapped file. If the user asked
+     * about one function (of_one), each unnamed function has a row, since it may be that one. */
     const pt_fold_rule rule = {.by = PT_BY_FUNCTION,
                                .unnamed = of_one ? PT_UNNAMED_FUNCTION : PT_UNNAMED_OBJECT};
     *r = (reader){.profile = p, .event = event};

@@ -322,7 +322,7 @@ const pt_why_cause pt_why_causes[] = {
         .id = "counting-references",
         .doing = "counting the references of shared objects",
         .advice = "pass a shared pointer by reference, or a plain pointer where nothing is kept",
-        .rank = MACHINE, /* destruction of the object outranks it */
+        .rank = MACHINE, /* a cause for the object's destruction outranks it */
         .functions = NAMES("std::shared_ptr*::shared_ptr", "std::shared_ptr*::~shared_ptr",
                            "std::shared_ptr*::operator=", "std::__shared_ptr*::__shared_ptr",
                            "std::__shared_ptr*::~__shared_ptr", "std::__shared_count*",

@@ -22,7 +22,7 @@ static bool begins_variant(const char *text)
     return false;
 }
 
-/* The name of a C function as the table spells it: the result and the next *ret_size bytes. */
+/* The name of a C function as the table spells it: *ret_size bytes from the returned address on. */
 static const char *plain_c_name(const char *name, size_t *ret_size)
 {
     const char *at = name;
@@ -45,8 +45,8 @@ static const char *plain_c_name(const char *name, size_t *ret_size)
     return at;
 }
 
-/* Does the text match the pattern, in which each "*" matches any text? The parts between are
- * searched from left to right, each at its first place; the first part must begin the text, the
+/* Does the text match the pattern, in which each "*" matches any text? The parts between the "*"
+ * are searched from left to right, each at its first place; the first part must begin the text, the
  * last one must end it. */
 static bool matches_pattern(const char *pattern, const char *text, size_t size)
 {
@@ -76,7 +76,8 @@ static bool is_copy_of_object(const char *linkage)
     static const char parameter[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_";
     if (!pt_begins(linkage, "_ZN")) return false;
     const char *rest =
-        linkage + strlen(linkage); /* the rest must be the parameter's type, and nothing else */
+        linkage + strlen(linkage); /* the remaining text must be the parameter's type, and nothing
+                                    * else */
     while (rest > linkage && strchr(parameter, rest[-1]) != NULL)
         rest--;
     for (const char *at = strstr(linkage, "ERKS"); at != NULL; at = strstr(at + 1, "ERKS"))
@@ -96,17 +97,17 @@ typedef struct {
     uint64_t mask;    /* ... and a mask of their bytes */
     pattern_kind kind;
     uint8_t cause;
-    bool has_scope; /* it contains "::" */
+    bool has_scope; /* the name contains "::" */
 } row_pattern;
 
 typedef PT_VECTOR(row_pattern) row_patterns;
 
-/* Patterns in the order of the table: by the first character of their names; those that any name
- * may match; those of files. */
+/* Patterns in the order of the table: patterns[c]: those that begin with the character c; any_name:
+ * those that a name with any first character may match; of_files: those of files. */
 static row_patterns patterns[UCHAR_MAX + 1], any_name, of_files;
 static pthread_once_t patterns_are_sorted = PTHREAD_ONCE_INIT;
 
-/* The first eight bytes of a text, with zeros behind its end. */
+/* The first eight bytes of a text, with zeros after its end. */
 static uint64_t head_of(const char *text, size_t size)
 {
     uint64_t head = 0;
@@ -154,8 +155,9 @@ typedef struct {
 
 typedef struct {
     spelling name, c_name;
-    spelling builtin; /* of V8, without "Builtin:" or "Builtins_"; NULL = it is none */
-    spelling file;    /* from one of its slashes on */
+    spelling builtin; /* name of a builtin of V8, without "Builtin:" or "Builtins_"; NULL if the
+                       * function is not a builtin */
+    spelling file;    /* the file's path from one of its slashes on */
     const char *system_name;
     pt_why_origin origin;
 } candidate;
@@ -192,7 +194,8 @@ static bool shows_pattern(const candidate *c, const row_pattern *p)
     }
 }
 
-/* The first row below `best` with one of these patterns that the function shows, or `best`. */
+/* The least row below `best` of which the function matches one of the patterns `among`; `best` if
+ * there is no such row. */
 static size_t first_cause(const candidate *c, const row_patterns *among, size_t best)
 {
     for (size_t i = 0; i < among->count; i++) {
