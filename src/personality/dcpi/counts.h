@@ -6,9 +6,10 @@
  *   stack [app+0x1c]                 imiss  2        procedure main app  1  2
  *                                                    address   app+0x18  1  0, app+0x1c  0  2
  *
- * Rules: only the address that a sample was taken at counts, not its callers. A procedure is the
- * function that has the code: code that was inlined into it belongs to it. An image that is mapped
- * at several addresses is one image; its addresses are the linked ones, if they are known.
+ * Rules: a sample counts only for the address at which it was taken, not for its callers. A
+ * procedure is the function that has the code: code that was inlined into a function belongs to
+ * that function. An image that is mapped at several addresses is one image; its addresses are the
+ * linked ones, if they are known.
  */
 #pragma once
 
@@ -16,24 +17,25 @@
 
 typedef struct pt_counts_event {
     uint32_t event;          /* of the profile */
-    const char *name;        /* its type; for "samples", the type of the profile's period */
-    const char *unit;        /* of its values: "samples", "nanoseconds", ... */
+    const char *name;        /* the event's type; if that is "samples", the type of the profile's
+                              * period */
+    const char *unit;        /* unit of the event's values: "samples", "nanoseconds", ... */
     int64_t period;          /* 0 = unknown */
     const char *period_unit; /* "nanoseconds"; "" or "count": the period is a number of events */
-    double fraction;         /* share of the time in which it was counted; 1 if unknown */
+    double fraction;         /* share of the time in which the event was counted; 1 if unknown */
     int64_t total;
 } pt_counts_event;
 
 typedef struct pt_counts_image {
     const char *path;    /* "" = unknown */
     const char *id;      /* the build id, or the id of the profile's format; "" = unknown */
-    size_t first, count; /* its procedures */
+    size_t first, count; /* the image's procedures */
 } pt_counts_image;
 
 typedef struct pt_counts_procedure {
     const char *name; /* "" = unknown: all addresses of the image that have no name */
     uint32_t image;
-    size_t first, count; /* its addresses */
+    size_t first, count; /* the procedure's addresses */
 } pt_counts_procedure;
 
 typedef struct pt_counts_address {
@@ -73,8 +75,9 @@ static inline int64_t pt_counts_value(const pt_counts *c, pt_counts_level level,
     return c->value[level][row * c->event_count + column];
 }
 
-/* The rows of a level that have a value in any column: the largest value of `column` first, equal
- * ones in their order. in_image: NULL, or for each image: are its rows wanted? The caller frees. */
+/* The rows of a level that have a value in any column: the largest value of `column` first, rows
+ * with equal values in their order. in_image: NULL, or a flag for each image, true if its rows are
+ * wanted. The caller frees the result. */
 uint32_t *pt_counts_rank(const pt_counts *counts, pt_counts_level level, uint32_t column,
                          const bool *in_image, size_t *ret_count);
 

@@ -47,10 +47,10 @@ typedef struct pt_dcpi_settings {
 int pt_dcpi_count(const pt_cmd_context *context, const pt_dcpi_settings *settings,
                   pt_counts *ret_counts, uint32_t *ret_column);
 
-/* As pt_dcpi_count, and finds the images that options or arguments name. *ret_in_image: for each
- * image, is it named? The caller frees the flags; NULL: no image is named, so all are wanted.
- * Prints a message and fails if a named image has no samples. The caller calls pt_counts_done,
- * after a failure, too. */
+/* Like pt_dcpi_count; also finds the images that options or arguments name. *ret_in_image has a
+ * flag for each image, true if the image is named, and the caller frees it; it is NULL if no image
+ * is named, so that all are wanted. Prints a message and fails if a named image has no samples. The
+ * caller calls pt_counts_done, even after a failure. */
 int pt_dcpi_count_images(const pt_cmd_context *context, const pt_dcpi_settings *settings,
                          pt_counts *ret_counts, uint32_t *ret_column, bool **ret_in_image);
 

@@ -302,7 +302,8 @@ static void estimate_flow(pt_flow *f)
         f->class[b->class].samples += b->samples;
         f->class[b->class].least_cycles += least_cycles(f, b);
     }
-    PT_FREE double *sure = pt_alloc(f->class_count + 1, sizeof *sure); /* samples behind the rate */
+    PT_FREE double *sure = pt_alloc(f->class_count + 1, sizeof *sure); /* samples from which the
+                                                                        * rate was estimated */
     for (size_t c = 0; c < f->class_count; c++) {
         f->class[c].rate = f->class[c].samples / f->class[c].least_cycles;
         sure[c] = f->class[c].samples;

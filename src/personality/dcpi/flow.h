@@ -7,7 +7,7 @@
  *
  * Two blocks run equally often if every cycle through the procedure (with an edge added from its
  * exit to its entry) that contains one of them also contains the other. This is cycle equivalence
- * (Johnson, Pearson, Pingali, "The Program Structure Tree", PLDI 1994), which DCPI uses, too
+ * (Johnson, Pearson, Pingali, "The Program Structure Tree", PLDI 1994), which DCPI also uses
  * (Anderson et al., "Continuous Profiling", SOSP 1997, section 6). It is found by labels: each edge
  * outside a spanning tree gets a random number. A tree edge gets the exclusive or of the numbers of
  * those edges whose cycles through the tree contain it. Edges with equal labels are of one class.
@@ -15,8 +15,8 @@
  * A machine of a given width runs n instructions in n / width cycles at best. The ratio of a
  * block's samples to these least cycles grows with its executions and with its stalls. So the
  * smallest ratio among the blocks of a class with enough samples is the estimate: that block is
- * assumed not to have stalled. The estimate is an upper bound. A better one needs events of the
- * hardware.
+ * assumed not to have stalled. The estimate is an upper bound. A better estimate needs events of
+ * the hardware.
  */
 #pragma once
 
@@ -26,21 +26,22 @@ typedef struct pt_flow_block {
     size_t first, count; /* instructions */
     uint32_t next[2];    /* blocks that may follow in the procedure */
     unsigned next_count;
-    bool leaves;      /* it may return, or jump elsewhere */
-    bool is_indirect; /* it ends with a jump whose target is unknown */
+    bool leaves;      /* the block may return, or jump out of the procedure */
+    bool is_indirect; /* the block ends with a jump whose target is unknown */
     uint32_t class;
     double samples;
-    double cpi; /* cycles an instruction; 0 = unknown */
+    double cpi; /* cycles per instruction; 0 = unknown */
 } pt_flow_block;
 
 typedef struct pt_flow_class {
-    double samples, least_cycles; /* of one execution of its blocks */
+    double samples, least_cycles; /* of all blocks of the class: their samples, and the least cycles
+                                   * of one execution of each */
     double rate;     /* samples for each least cycle of one execution: the number of executions
                         divided by the cycles between two samples; 0 = unknown */
-    char confidence; /* H, M, L: how many samples and how many blocks are behind the estimate; '-'
-                        without one */
-    uint32_t sampled_blocks; /* blocks with samples; if there is only one, it is unknown whether it
-                                stalled */
+    char confidence; /* H, M, L: how many samples and how many blocks the estimate comes from; '-'
+                      * without an estimate */
+    uint32_t sampled_blocks; /* blocks with samples; if there is only one, nobody knows if it
+                              * stalled */
 } pt_flow_class;
 
 typedef struct pt_flow {
@@ -51,19 +52,19 @@ typedef struct pt_flow {
     size_t class_count;
     double width;
     double samples;        /* of the procedure */
-    double alone_samples;  /* of blocks that are the only ones of their class with samples */
-    double known_samples;  /* of blocks whose frequency is estimated */
+    double alone_samples;  /* samples of blocks that alone of their class have samples */
+    double known_samples;  /* samples of blocks whose frequency is estimated */
     double least_samples;  /* the samples that those blocks would have if nothing stalled */
     double executed;       /* instructions, in units of rate */
-    bool has_unknown_jump; /* some jump has an unknown target; it is assumed to lead to the blocks
-                              that are reached in no other way */
+    bool has_unknown_jump; /* a jump has an unknown target; the estimate assumes that it leads to
+                            * the blocks that are reached in no other way */
 } pt_flow;
 
 #define PT_FLOW_WIDTH 4 /* instructions a cycle, of most cores of the last decade */
 
-/* Estimates the flow from one column of the procedure's counts. False if the machine's jumps are
- * not known (they are for x86 and AArch64), or if the procedure has no instructions. The caller
- * ends it with pt_flow_done. */
+/* Estimates the flow from one column of the procedure's counts. Returns false if the machine's
+ * jumps are not known (they are for x86 and AArch64), or if the procedure has no instructions. The
+ * caller frees *ret_flow with pt_flow_done. */
 bool pt_flow_init(pt_flow *ret_flow, const pt_procedures *all, const pt_procedure *procedure,
                   uint32_t column, double width);
 void pt_flow_done(pt_flow *flow);
@@ -74,8 +75,8 @@ static inline const pt_flow_class *pt_flow_class_at(const pt_flow *flow, size_t 
     return &flow->class[flow->block[flow->block_of[instruction]].class];
 }
 
-/* The samples of an instruction beyond those that it would have if nothing stalled; 0 if they are
- * unknown. */
+/* The samples of an instruction beyond those that it would have if nothing stalled; 0 if this
+ * number is unknown. */
 double pt_flow_stall(const pt_flow *flow, const pt_procedures *all, const pt_procedure *procedure,
                      uint32_t column, size_t instruction);
 

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* Cycles between two samples of the event: its period; if that is a time, the time times mhz; 0 =
- * unknown. */
+/* Cycles between two samples of the event: the event's period; if the period is a time, the period
+ * times mhz; 0 = unknown. */
 static double count_cycles_per_sample(const pt_counts_event *event, double mhz)
 {
     if (event->period <= 0) return 0;

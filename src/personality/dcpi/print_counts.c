@@ -95,7 +95,7 @@ static int column_width(const pt_counts_table *t, uint32_t column)
     return width;
 }
 
-/* The column that is printed as the n-th: the one that rows are sorted by comes first. */
+/* The column that is printed as the n-th: the column by which rows are sorted comes first. */
 static uint32_t nth_column(const pt_counts_table *t, uint32_t n)
 {
     return n == 0 ? t->column : n <= t->column ? n - 1 : n;

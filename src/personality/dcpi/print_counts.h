@@ -12,7 +12,8 @@ typedef struct pt_counts_table {
     const char *title;  /* of the profile */
     const pt_counts *counts;
     pt_counts_level level;
-    uint32_t column;      /* that the rows are sorted by; it has a cumulative share, too */
+    uint32_t column;      /* the column by which the rows are sorted; it is printed with a
+                           * cumulative share */
     const uint32_t *rows; /* of the level */
     size_t row_count;
     size_t more; /* rows that were left out */

@@ -12,7 +12,7 @@
 #include "render/report.h"
 #include "render/text.h"
 
-/* Executions of a class, in all or for one call of the procedure; below 0: unknown. */
+/* Executions of a class, in all or for one call of the procedure; negative if unknown. */
 static double frequency_of(const pt_flow_report *r, const pt_flow *f, uint32_t class)
 {
     const double rate = f->class[class].rate, entry = f->class[f->block[0].class].rate;
@@ -88,7 +88,8 @@ typedef struct {
 static stall_shares shares_of(const pt_flow_report *r, const summary *s)
 {
     stall_shares x = {.over = s->known > s->least ? (s->known - s->least) / s->known : 0};
-    /* The stalls of single instructions need not add up to those of the whole: they are scaled. */
+    /* The stalls of single instructions need not add up to the stalls of the whole, so they are
+     * scaled. */
     const double fit = s->stalled > 0 ? x.over * s->known / s->stalled : 0;
     for (size_t i = 0; i < CAUSE_COUNT; i++) {
         for (uint32_t e = 0; e < r->procedures->counts->event_count; e++)
@@ -238,7 +239,8 @@ void pt_flow_calc_json(pt_out *out, const pt_flow_report *r)
 
 /* ---- dcpiwhatcg ---- */
 
-/* The summary of all procedures. *ret_unknown: procedures whose code could not be read. */
+/* The summary of all procedures. *ret_unknown is the number of procedures whose code could not be
+ * read. */
 static summary summary_of_all(const pt_flow_report *r, size_t *ret_unknown)
 {
     PT_FREE char *letters = pt_alloc((size_t)r->procedures->counts->event_count + 2, 1);

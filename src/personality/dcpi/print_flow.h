@@ -8,7 +8,8 @@
 typedef struct pt_flow_report {
     const char *title;
     const pt_procedures *procedures;
-    const pt_flow *const *flow; /* for each procedure; NULL: pt_flow_init failed for it */
+    const pt_flow *const *flow; /* for each procedure; NULL if pt_flow_init failed for the
+                                 * procedure */
     uint32_t column;            /* the column of the event that samples time */
     double cycles_per_sample;   /* 0 = unknown: frequencies are then relative to the entry */
     size_t rows;                /* the number of rows of dcpitopstalls */
@@ -17,10 +18,10 @@ typedef struct pt_flow_report {
 /* Each procedure's blocks and instructions, then a summary. */
 void pt_flow_calc_text(pt_out *out, const pt_look *look, const pt_flow_report *report);
 void pt_flow_calc_json(pt_out *out, const pt_flow_report *report);
-/* One summary of all procedures. */
+/* Print one summary of all procedures. */
 void pt_flow_whole_text(pt_out *out, const pt_look *look, const pt_flow_report *report);
 void pt_flow_whole_json(pt_out *out, const pt_flow_report *report);
-/* The instructions with the most samples beyond what they take at best. */
+/* Print the instructions with the most samples beyond those that they would have without stalls. */
 void pt_flow_stalls_text(pt_out *out, const pt_look *look, const pt_flow_report *report);
 void pt_flow_stalls_csv(pt_out *out, const pt_flow_report *report);
 void pt_flow_stalls_json(pt_out *out, const pt_flow_report *report);

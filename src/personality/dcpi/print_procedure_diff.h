@@ -5,8 +5,8 @@
 #include "personality/dcpi/procedure_diff.h"
 #include "render/look.h"
 
-/* Puts the head, then a line for each place. what: the compared figure, as the head has it before
- * "by". */
+/* Puts the head, then a line for each place. what: the word for the compared value, which the head
+ * has before "by". */
 void pt_procedure_diff_text(pt_out *out, const pt_look *look, const pt_procedure *procedure,
                             const char *what, const pt_procedure_diff *diff);
 /* head: put the line of column names first. */

@@ -101,7 +101,7 @@ static bool skip_row(const writer *w, const bool *shown, size_t i)
 
 /* ---- Instructions ---- */
 
-/* Puts the text of a source line behind `before`, if it is known. */
+/* Puts the text of a source line after the text `before`, if the line's text is known. */
 static void put_line_text(const writer *w, const pt_procedure *p, const char *file, int64_t number,
                           const char *before, bool with_indent)
 {

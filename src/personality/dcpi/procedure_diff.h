@@ -7,7 +7,7 @@
 typedef enum { PT_COMPARE_SAMPLES, PT_COMPARE_CPI, PT_COMPARE_FREQUENCY } pt_compare;
 
 typedef struct pt_diff_place {
-    uint64_t addr;    /* of the block; 0: the place is a source line */
+    uint64_t addr;    /* address of the block; 0 if the place is a source line */
     const char *file; /* of the line, or of the block's first instruction; "" = unknown */
     int64_t line;
     double value[2];
@@ -26,7 +26,7 @@ typedef struct pt_diff_side {
     uint32_t column;
 } pt_diff_side;
 
-/* Compares the two sides by samples, by cycles an instruction (CPI), or by frequency, which is
+/* Compares the two sides by samples, by cycles per instruction (CPI), or by frequency, which is
  * pt_flow_class.rate. CPI and frequency need blocks: PT_ERR_UNSUPPORTED if the code differs or its
  * jumps are not known. width: as of pt_flow_init. */
 pt_status pt_procedure_diff_init(pt_procedure_diff *ret_diff, const pt_diff_side sides[2],

@@ -97,7 +97,7 @@ static candidate *make_candidates(const search *s, size_t *ret_count)
     return items;
 }
 
-/* Adds each address's counts to the instruction that it lies in. */
+/* Adds the counts of each address to the instruction that contains the address. */
 static void place_counts(const search *s, pt_procedure *p, const found_address *found, size_t count)
 {
     const uint32_t n = s->counts->event_count;

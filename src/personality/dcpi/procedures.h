@@ -14,9 +14,11 @@
 #include "view/code.h"
 
 typedef struct pt_procedures_request {
-    const pt_regex *pattern; /* of names; NULL = all */
-    uint64_t address;        /* not 0: also procedures that have counts on both sides of it */
-    const bool *in_image;    /* NULL = all; else for each image of the counts: is it wanted? */
+    const pt_regex *pattern; /* matches the names of procedures; NULL = all */
+    uint64_t address;        /* if not 0: also the procedures that have counts both before and after
+                              * this address */
+    const bool *in_image;    /* NULL = all; else a flag for each image of the counts, true if it is
+                              * wanted */
     uint32_t column;         /* of the counts: procedures are ordered by it, the largest first */
     size_t limit;            /* the most procedures; 0 = all */
     const pt_code_options *code;
@@ -41,8 +43,8 @@ typedef struct pt_procedures {
     pt_code code;
 } pt_procedures;
 
-/* Finds the procedures and disassembles them. PT_ERR_NOTFOUND: none matches. Borrows counts and
- * *request->code. The caller calls pt_procedures_done. */
+/* Finds the procedures and disassembles them. Fails with PT_ERR_NOTFOUND if no procedure matches.
+ * Borrows counts and *request->code. The caller calls pt_procedures_done. */
 pt_status pt_procedures_init(pt_procedures *ret_procedures, const pt_counts *counts,
                              const pt_procedures_request *request, pt_error *reterr);
 void pt_procedures_done(pt_procedures *procedures);

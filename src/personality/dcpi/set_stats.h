@@ -4,7 +4,7 @@
  *   set 2: main 62, fib 20   ->    fib    60    30       14.1   20   40  0.33
  *                                  main  122    61        1.4   60   62  0.016
  *
- * range is (max - min) / sum. A run without samples of a name counts as 0 in all figures. The
+ * range is (max - min) / sum. A run without samples of a name counts as 0 in all columns. The
  * deviation is the sample standard deviation of the runs (divisor n - 1).
  */
 #pragma once
@@ -14,8 +14,8 @@
 typedef struct pt_set_row {
     const char *name, *path; /* procedure ("" in a table of images, or if unknown); image */
     double *value;           /* [sets] */
-    uint32_t sets;           /* the number of sets with samples of it */
-    double sum, share;       /* sum over the sets; its share of the sums of all rows */
+    uint32_t sets;           /* the number of sets that have samples of the row */
+    double sum, share;       /* the sum over the sets, and its share of the sum over all rows */
     double mean, deviation, min, max, range;
 } pt_set_row;
 
@@ -35,7 +35,7 @@ typedef struct pt_set {
 } pt_set;
 
 /* Makes the rows of one level. Procedures of several sets are one row if their names and the paths
- * of their images are equal; images, if their paths are. */
+ * of their images are equal; images are one row if their paths are equal. */
 void pt_set_stats_init(pt_set_stats *ret_stats, const pt_set *sets, size_t set_count,
                        pt_counts_level level);
 void pt_set_stats_done(pt_set_stats *stats);

@@ -1,4 +1,5 @@
-/* sets.c: see sets.h. Each set is loaded by a context of its own, as pitot diff's runs are. */
+/* sets.c: see sets.h. Each set is loaded into a pt_cmd_context of its own, as pitot diff loads each
+ * of its profiles. */
 #include "personality/dcpi/sets.h"
 
 #include <stdlib.h>

@@ -5,10 +5,10 @@
 #include "personality/dcpi/dcpi.h"
 
 typedef struct pt_dcpi_set {
-    pt_cmd_context context; /* of its own: what was loaded, and its title */
+    pt_cmd_context context; /* the set's own context: what was loaded, and its title */
     pt_counts counts;
     uint32_t column; /* the event */
-    char **names;    /* of its files */
+    char **names;    /* names of the set's files */
 } pt_dcpi_set;
 
 typedef struct pt_dcpi_sets {
@@ -16,7 +16,7 @@ typedef struct pt_dcpi_sets {
     size_t count, cap;
 } pt_dcpi_sets;
 
-/* Loads the sets: those that -set FILE[,FILE...] names, else one for each profile among the
+/* Loads the sets: one for each -set FILE[,FILE...] or, without -set, one for each profile among the
  * arguments. A program among the arguments is used for all sets. skip: the number of arguments
  * before the files. Returns an exit status. The caller calls pt_dcpi_sets_done in any case. */
 int pt_dcpi_sets_load(pt_cmd_context *context, const pt_dcpi_settings *settings,

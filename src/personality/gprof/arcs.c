@@ -132,7 +132,8 @@ static void list_blocks(pt_gprof *g)
     g->block.cap = count + 1;
 }
 
-/* The arcs sorted by caller, or by callee; of one caller or callee the latest arc stands first. */
+/* The arcs sorted by caller, or by callee; of the arcs of one caller (or callee) the latest comes
+ * first. */
 static uint32_t *list_by(pt_gprof *g, bool callee)
 {
     pt_gprof_symbol *const s = g->symbol.items;
@@ -184,8 +185,8 @@ static void tell_kinds(pt_gprof *g)
 static void inherit_through(const pt_gprof *g, const pt_gprof_symbol *child, bool *is_shown,
                             double *fraction)
 {
-    /* An arc's share is its part of all calls of the function, or of all calls of the function's
-     * cycle from outside. */
+    /* An arc's share is its part of all calls of the function; if the function is in a cycle, its
+     * part of all calls that enter the cycle. */
     const uint64_t calls = pt_gprof_head(g, child)->calls;
     for (uint32_t i = 0; i < child->in_count; i++) {
         const pt_gprof_arc *const arc = &g->arc.items[g->in[child->first_in + i]];
@@ -196,8 +197,9 @@ static void inherit_through(const pt_gprof *g, const pt_gprof_symbol *child, boo
     }
 }
 
-/* Sets is_shown and fraction of a function, or of all members of its cycle, from those of its
- * callers: it is shown if a caller is, with the fraction of its time that shown callers have. */
+/* Sets is_shown and fraction of a function, or of all members of its cycle, from those of the
+ * callers: a function is shown if one of its callers is shown, and the fraction is the part of the
+ * function's time that shown callers have. */
 static void inherit_time(pt_gprof *g, pt_gprof_symbol *child)
 {
     bool is_shown = false;

@@ -1,6 +1,6 @@
-/* args.c: gprof's command line, by the C library's getopt_long, which gprof reads it with.
+/* args.c: gprof's command line, parsed by the C library's getopt_long, as in gprof.
  *
- * The order of options matters: -p -P prints no flat profile, -P -p prints it.
+ * The order of options matters: -p -P prints no flat profile, but -P -p prints it.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -255,8 +255,8 @@ static pt_gprof_parsed take_option(pt_gprof_settings *s, int letter)
     return PT_GPROF_RUN;
 }
 
-/* As getopt_long, but pitot prints the error message: it contains arguments, which may hold control
- * characters. */
+/* Like getopt_long, but pitot prints the error message, since a message contains arguments, which
+ * may hold control characters. */
 static int next_letter(int argc, char **argv, const char *letters, const struct option *names)
 {
     PT_FREE char *said = NULL;

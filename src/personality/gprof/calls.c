@@ -1,7 +1,7 @@
 /* calls.c: --static-call-graph: call instructions with a fixed target.
  *
- * x86: each byte 0xe8, at any offset, counts as a call if the displacement behind it leads exactly
- * to a function's first byte. So data that looks like a call counts, too, as in gprof. Unlike
+ * x86: each byte 0xe8, at any offset, counts as a call if the displacement after it leads exactly
+ * to a function's first byte. So data that looks like a call also counts, as in gprof. Unlike
  * gprof, pitot reads displacements as signed (gprof reads them as unsigned, and so finds only
  * forward calls on 64-bit machines). AArch64: BL and B, as in gprof.
  */

@@ -16,7 +16,8 @@
 typedef struct {
     pt_gprof *g;
     uint32_t count;   /* symbols */
-    uint32_t *head;   /* the member that it was joined to; a tree whose roots are first members */
+    uint32_t *head;   /* per symbol: the member of its cycle that it was joined to; a tree whose
+                       * roots are the first members */
     uint32_t *next;   /* the next member, or PT_NONE */
     uint32_t *last;   /* for a first member: the last member */
     uint32_t *path;   /* the symbols whose arcs are being followed, outermost first */
@@ -24,7 +25,8 @@ typedef struct {
     uint32_t *place;  /* per symbol: its index in the path, or NOT_ON_PATH */
     uint32_t *begins; /* for each component on the path: the index of its first symbol */
     uint32_t depth, begin_count, numbered;
-    bool *seen, *left; /* left: the symbol has its number */
+    bool *seen, *left; /* seen: the search has reached the symbol; left: the symbol has left the
+                        * path and has its number */
 } search;
 
 static uint32_t head_of(search *s, uint32_t symbol)
@@ -45,7 +47,8 @@ static void enter_symbol(search *s, uint32_t symbol)
     s->begins[s->begin_count++] = s->place[symbol];
 }
 
-/* Joins the components of the path from the one that contains index `place` to the last. */
+/* Joins the last components of the path to one, beginning with the component that contains index
+ * `place`. */
 static void join_cycle(search *s, uint32_t place)
 {
     uint32_t kept = s->begin_count;

@@ -66,7 +66,8 @@ bool pt_gprof_read_symbols(const pt_gprof_settings *s, const char *path, pt_gpro
 
 PT_ORDER(by_function, pt_gprof_mapped, PT_TEXT_UP(function) ?: PT_TEXT_UP(file));
 
-/* Splits "FILE.o:ADDRESS TYPE NAME"; false for another form. *ret_is_code: the type is one of code.
+/* Splits "FILE.o:ADDRESS TYPE NAME". Returns false if the line has another form. *ret_is_code is
+ * true if the type is a type of code.
  */
 static bool cut_mapped(char *line, pt_gprof_mapped *ret, bool *ret_is_code)
 {
@@ -120,7 +121,7 @@ static bool read_source(const char *path, pt_blob *ret)
 }
 
 /* Finds the source file by its name, then by its name in each folder of -I, then by its base name
- * there. */
+ * in each of these folders. */
 static bool find_source(const pt_gprof_settings *s, const char *name, pt_blob *ret)
 {
     const char *const slash = strrchr(name, '/');

@@ -1,14 +1,15 @@
 /* gprof.h: a program's functions with their ticks and exact calls, and the arcs between them,
  * computed by gprof's rules. A tick is one count of a histogram.
  *
- *   symbols   of the image, by address; of several at one address, one
+ *   symbols   of the image, by address; one of several at the same address
  *      | specs (-p -q -e -f -k -n ...): choose the symbols that each report shows
  *   bins      a bin that overlaps several functions is split among them, by its bytes
  *   arcs      added up by (caller, callee)
  *      | depth-first search: functions that call each other in a circle are one cycle
  *   times     first of callees, then of callers: a caller gets the same share of a callee's time as
- *             its calls are of all calls of the callee. That is gprof's guess, not a measurement.
- *   stacks    of a profile that has them, beside profiles of gprof or alone: the measured times
+ *             its calls are of all calls of the callee. That is a guess, which gprof makes too, not
+ *             a measurement.
+ *   stacks    of a profile that has them, with profiles of gprof or alone: the measured times
  *
  * Rules: the GNU gprof manual ("Flat Profile", "Call Graph", "Internals"), Graham, Kessler and
  * McKusick, "gprof: a call graph execution profiler" (1982), and GNU gprof 2.40 as it behaves.
@@ -28,7 +29,8 @@
 #include "model/profile.h"
 #include "object/object.h"
 
-/* The tables of symbols that specs choose: for each use the symbols to show and those to leave out.
+/* The tables of symbols that specs choose: for each use, the symbols to show and the symbols to
+ * leave out.
  */
 typedef enum {
     PT_GPROF_SHOW_GRAPH,
@@ -69,7 +71,7 @@ typedef struct pt_gprof_external {
 typedef struct pt_gprof_options {
     bool no_static;      /* local symbols are left out */
     bool functions_only; /* local symbols that are no functions are left out */
-    bool by_line;        /* a symbol for each stretch of code of one source line, too */
+    bool by_line;        /* also a symbol for each stretch of code of one source line */
     bool static_calls;   /* call instructions in the code become arcs with 0 calls */
     bool with_files;     /* find file and line of every symbol */
     const pt_gprof_spec *spec;
@@ -80,7 +82,7 @@ typedef struct pt_gprof_options {
     size_t external_count;
     bool mangled;      /* show linked names, not demangled ones */
     bool one_line;     /* show each name on one line: the report goes to a terminal */
-    const char *image; /* the program's path, by which profiles with stacks may call it */
+    const char *image; /* the program's path, by which profiles with stacks may name the program */
     pt_pool *pool;
 } pt_gprof_options;
 
@@ -92,23 +94,26 @@ typedef struct pt_gprof_block {
 /* A function, a line of a function, or a cycle. Times are in ticks. */
 typedef struct pt_gprof_symbol {
     const char *name;        /* linked name; NULL: the symbol is a cycle */
-    uint64_t addr, end_addr; /* of its first and its last byte */
+    uint64_t addr, end_addr; /* addresses of the symbol's first and last byte */
     uint32_t file, line;     /* of pt_gprof.file, PT_NONE and 0 when unknown */
     bool is_function, is_static, is_mapped;
-    bool is_shown;                     /* in the graph; if not, its number is in parentheses */
+    bool is_shown;                     /* the graph shows the symbol; if false, its number is in
+                                        * parentheses */
     uint16_t tables;                   /* bits 1 << pt_gprof_table */
     uint32_t number;                   /* [N] in the graph, from 1 */
-    uint32_t cycle;                    /* number from 1; 0 = in none */
+    uint32_t cycle;                    /* number of the symbol's cycle, from 1; 0 = in no cycle */
     uint64_t calls;                    /* after pt_gprof_assemble: from other functions */
-    uint64_t self_calls;               /* from itself; of a cycle: among its members */
+    uint64_t self_calls;               /* calls from itself; for a cycle, calls among its members */
     uint32_t first_block, block_count; /* of pt_gprof.block */
     double ticks;
-    double true_ticks;                   /* of samples that have it on their stack */
-    double child_ticks;                  /* its share of its callees' ticks */
+    double true_ticks;                   /* ticks of the samples that have the symbol on their
+                                          * stack */
+    double child_ticks;                  /* the symbol's share of the ticks of its callees */
     double fraction;                     /* the part of its time that is shown: -E, -F, -n, -N */
     double shown_self, shown_child;      /* ticks and child_ticks times fraction */
-    uint32_t order;                      /* a number; callees have smaller ones than callers */
-    uint32_t first_in, in_count;         /* of pt_gprof.in: arcs to it, the latest first */
+    uint32_t order;                      /* a number that is smaller for a callee than for its
+                                          * callers */
+    uint32_t first_in, in_count;         /* of pt_gprof.in: arcs to the symbol, the latest first */
     uint32_t first_out, out_count;       /* of pt_gprof.out */
     uint32_t first_member, member_count; /* of a cycle: of pt_gprof.member */
 } pt_gprof_symbol;
@@ -119,7 +124,7 @@ typedef struct pt_gprof_arc {
     uint32_t from, to; /* symbols */
     uint64_t calls;
     double ticks, child_ticks; /* the caller's share of the callee's, times the shown fraction */
-    double true_ticks;         /* of samples that have it on their stack */
+    double true_ticks;         /* ticks of the samples that have the arc on their stack */
     pt_gprof_arc_kind kind;    /* set by pt_gprof_assemble */
 } pt_gprof_arc;
 
@@ -134,7 +139,7 @@ typedef struct pt_gprof_stack {
 /* A spec FROM/TO. */
 typedef struct pt_gprof_arc_spec {
     pt_gprof_table table;
-    bool *from, *to; /* [symbol]: it matches that side */
+    bool *from, *to; /* [symbol]: the symbol matches that side of the spec */
 } pt_gprof_arc_spec;
 
 typedef struct pt_gprof_bin {
@@ -174,7 +179,8 @@ typedef struct pt_gprof {
     char *name_end;              /* the free part of the last block ... */
     size_t name_room;            /* ... and its size in bytes */
     uint64_t *addr;              /* of symbols, for look-ups */
-    uint32_t *first_in_span;     /* the first symbol behind each span's beginning: symbols.c */
+    uint32_t *first_in_span;     /* for each span, the first symbol after the beginning of the span:
+                                  * symbols.c */
     unsigned span_bits;
     double ticks;        /* of all bins, without symbols that the flat profile leaves out */
     double shown_ticks;  /* the sum of shown_self of all symbols */
@@ -183,8 +189,8 @@ typedef struct pt_gprof {
     uint64_t lost_blocks;
 } pt_gprof;
 
-/* Reads the symbols of the object. PT_ERR_NOTFOUND: it has none. Borrows the object and the arrays
- * of the options. Strings of g live as long as the object. */
+/* Reads the symbols of the object. Fails with PT_ERR_NOTFOUND if it has none. Borrows the object
+ * and the arrays of the options. Strings of g live as long as the object. */
 pt_status pt_gprof_open(pt_gprof *g, pt_object *object, const pt_gprof_options *options,
                         pt_error *reterr);
 /* Adds a profile's bins, arcs and blocks, which have linked addresses. scale: the number of the
@@ -200,11 +206,11 @@ void pt_gprof_done(pt_gprof *g);
 
 /* The symbol that covers addr, or PT_NONE. */
 uint32_t pt_gprof_find(const pt_gprof *g, uint64_t addr);
-/* Does the report show the symbol? It does if the symbol is in the table `show`; if that table is
- * empty, if the symbol is not in the table `show + 1` of symbols to hide. */
+/* Does the report show the symbol? If the table `show` has symbols: true if it has this symbol. If
+ * it is empty: true if the table `show + 1`, of symbols to hide, does not have this symbol. */
 bool pt_gprof_wants(const pt_gprof *g, const pt_gprof_symbol *symbol, pt_gprof_table show);
-/* Finds file and line of the symbols whose flag in `chosen` is set, for reports that need them of a
- * few symbols; NULL: of all symbols. */
+/* Finds file and line of the symbols whose flag in `chosen` is set, for reports that need them for
+ * a few symbols; if it is NULL, of all symbols. */
 void pt_gprof_find_files(pt_gprof *g, const bool *chosen);
 
 /* The symbol's demangled name with parameters; the linked name if it is not mangled. Lives as long
@@ -212,9 +218,9 @@ void pt_gprof_find_files(pt_gprof *g, const bool *chosen);
 const char *pt_gprof_name(pt_gprof *g, const pt_gprof_symbol *symbol);
 const char *pt_gprof_sized_name(pt_gprof *g, const pt_gprof_symbol *symbol, size_t *ret_size);
 
-/* A large report spends most of its time waiting for memory, since the order of its symbols is not
- * that of memory. These two functions prefetch: the first a symbol that will be printed soon, the
- * second the name of a symbol that will be printed even sooner. */
+/* A large report spends most of its time waiting for memory, since it lists symbols in another
+ * order than memory has them. The first of these two functions prefetches a symbol that will be
+ * printed soon, the second prefetches the name of a symbol that will be printed even sooner. */
 static inline void pt_gprof_expect(const pt_gprof *g, uint32_t symbol)
 {
     __builtin_prefetch(&g->symbol.items[symbol]);
@@ -270,8 +276,8 @@ uint32_t *pt_gprof_counted(const pt_gprof *g, size_t *ret_count);
 
 /* ---- Orders for the linker: placement.c ---- */
 
-/* The names of functions, or with by_file of the object files of options.mapped, in an order that
- * puts those close together that call each other often. Names are borrowed; the caller frees the
+/* The names of functions, or (by_file) of the object files of options.mapped, in an order in which
+ * those that call each other often are close together. Names are borrowed; the caller frees the
  * array. */
 const char **pt_gprof_placement(pt_gprof *g, bool by_file, size_t *ret_count);
 

@@ -35,18 +35,18 @@ uint32_t pt_gprof_named(const pt_gprof *g, const char *name);
 /* ticks.c: splits bins among symbols. */
 void pt_gprof_assign_ticks(pt_gprof *g);
 /* Adds ticks, which g->ticks contains already, to the symbol. If the flat profile leaves the symbol
- * out, subtracts them from g->ticks instead. */
+ * out, subtracts the ticks from g->ticks instead. */
 void pt_gprof_give(pt_gprof *g, pt_gprof_symbol *symbol, double ticks);
 
-/* stacks.c: the times of all symbols and arcs from stacks, then those of cycles. */
+/* stacks.c: the times of all symbols and arcs from stacks, then the times of cycles. */
 void pt_gprof_count_stacks(pt_gprof *g);
 void pt_gprof_count_cycles(pt_gprof *g);
 
 /* arcs.c */
 void pt_gprof_add_arc(pt_gprof *g, uint32_t from, uint32_t to, uint64_t calls);
 uint32_t pt_gprof_find_arc(const pt_gprof *g, uint32_t from, uint32_t to); /* or PT_NONE */
-/* The function that is called by a call to the symbol's address: for a line its function, for a
- * label the function before it; or PT_NONE. */
+/* The function that is called by a call to the symbol's address: for a line, its function; for a
+ * label, the function before it; PT_NONE if there is none. */
 uint32_t pt_gprof_function_of(const pt_gprof *g, uint32_t symbol);
 /* calls.c: adds an arc with 0 calls for each call instruction with a fixed target. */
 void pt_gprof_add_static_calls(pt_gprof *g);

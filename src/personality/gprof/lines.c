@@ -20,9 +20,9 @@ typedef struct {
     const char *cold, *whole; /* the last cold part, and the name of its function */
 } asking;
 
-/* The name of the function symbol before addr; "": there is none. It is for padding behind a
- * function, for which debug information has a line but no function: there BFD takes this symbol,
- * even if gprof counts nothing for it. */
+/* The name of the function symbol before addr; "" if there is none. It is used for the padding
+ * after a function, for which debug information has a line but no function: BFD gives such code the
+ * name of this symbol, even if gprof counts nothing for the symbol. */
 static const char *name_before(const pt_gprof *g, uint64_t addr)
 {
     pt_object_nearest nearest;
@@ -126,7 +126,8 @@ void pt_gprof_add_lines(pt_gprof *g)
         pt_gprof_places(g, addrs, count, places);
         add_step(g, &found, addrs, places, count);
     }
-    /* Lines come before functions, so that at one address settle_ends keeps the same as gprof. */
+    /* Lines come before functions, so that of a line and a function at one address settle_ends
+     * keeps the same one as gprof. */
     const size_t functions = g->symbol.count;
     PT_GROW(g->symbol, functions + found.count);
     memmove(g->symbol.items + found.count, g->symbol.items, functions * sizeof *g->symbol.items);

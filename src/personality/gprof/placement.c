@@ -19,7 +19,7 @@
 
 #define MANY_CALLS   0.90 /* share of all calls in the arcs that count as uses of a function */
 #define MOST_CALLS   0.99 /* share of all calls in the arcs that are placed first */
-#define GROUP_SHARE  80   /* the group has one of this number of called functions */
+#define GROUP_SHARE  80   /* the group has one of this many called functions */
 #define GROUP_PASSES 5    /* the group ends at a function with this number of uses, as in gprof */
 
 typedef PT_VECTOR(uint32_t) arc_list;
@@ -66,7 +66,7 @@ static double total_calls(const placement *p, const arc_list *list)
 
 /* ---- Chains ---- */
 
-/* The end of the symbol's chain in one direction, and its distance. */
+/* The end of the symbol's chain in one direction, and the distance to this end. */
 static uint32_t end_of(const uint32_t *step, uint32_t symbol, size_t *ret_distance)
 {
     size_t distance = 0;
@@ -98,9 +98,9 @@ static bool tie_chains(placement *p, uint32_t first, uint32_t second)
     return true;
 }
 
-/* If caller or callee is in no chain yet, puts it beside the other, or at the nearer end of the
- * other's chain. Returns false if both are in chains, or the chain would become a ring. *ret_tied:
- * were they tied? */
+/* If caller or callee is in no chain yet, puts that function next to the other, or at the nearer
+ * end of the other's chain. Returns false if both are in chains, or if the chain would become a
+ * ring. *ret_tied is true if the two were tied. */
 static bool join_chains(placement *p, uint32_t parent, uint32_t child, bool *ret_tied)
 {
     size_t after, before;
@@ -126,8 +126,8 @@ static bool join_chains(placement *p, uint32_t parent, uint32_t child, bool *ret
     return true;
 }
 
-/* Ties the functions of the arcs in the list: of all arcs, or of the first that make up MOST_CALLS.
- * Arcs that are not tied go to `rest`. */
+/* Ties the functions of the arcs in the list: of all arcs, or of the first arcs, which make up
+ * MOST_CALLS. Arcs that are not tied go to `rest`. */
 static void tie_arcs(placement *p, const arc_list *list, bool all, arc_list *rest)
 {
     const double total = all ? 0 : total_calls(p, list);

@@ -1,6 +1,6 @@
 /* print.h: gprof's reports as text, byte for byte as GNU gprof 2.40 prints them, and as JSON.
  *
- * The explanations behind the tables (without --brief) are pitot's own words. docs/gprof.md lists
+ * The explanations after the tables (without --brief) are pitot's own words. docs/gprof.md lists
  * the other differences.
  */
 #pragma once
@@ -11,15 +11,15 @@
 typedef struct pt_gprof_look {
     bool brief;        /* -b: no explanations */
     bool traditional;  /* -T: BSD's columns */
-    bool all;          /* -z: show functions without calls and time, too */
+    bool all;          /* -z: also show functions without calls and time */
     bool full_paths;   /* -L */
-    bool inline_files; /* --inline-file-names: behind functions, too */
+    bool inline_files; /* --inline-file-names: also after functions */
     unsigned width;    /* -w: columns of the index */
     double rate;       /* ticks in one unit of the dimension (a second); 0 = unknown */
     double bin_bytes;  /* the bytes of code that a bin of the first histogram covers */
     char dimension[16];
     char abbreviation;
-    bool has_output; /* a report was printed: a form feed comes before the next one */
+    bool has_output; /* a report was printed: a form feed comes before the next report */
 } pt_gprof_look;
 
 /* Is there a column for times from stacks? Only with stacks, and not in BSD's layout, which has no

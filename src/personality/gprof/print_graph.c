@@ -104,8 +104,8 @@ static size_t child_columns(const pt_gprof_look *look)
     return look->traditional ? 11 : 7;
 }
 
-/* Puts the column of times from stacks, with a blank behind it, if it is shown. Returns the number
- * of bytes. */
+/* Puts the column of times from stacks, followed by a blank, if the column is shown. Returns the
+ * number of bytes. */
 static size_t put_true(char *to, const pt_gprof_look *look, const pt_gprof *g, double ticks)
 {
     if (!pt_gprof_shows_true(look, g)) return 0;
@@ -181,7 +181,7 @@ static size_t put_times(char *line, const pt_gprof_look *look, const pt_gprof *g
 {
     const double whole = g->shown_ticks > 0 ? g->shown_ticks : 1;
     char number[16] = "[     ";
-    size_t n = 6; /* columns of the number; a longer one is cut */
+    size_t n = 6; /* columns of the number; a longer number is cut */
     number[1 + pt_gprof_put_count(number + 1, s->number, 1, false)] = ']';
     memcpy(line, number, n);
     line[n++] = ' ';

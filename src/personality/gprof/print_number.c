@@ -31,8 +31,8 @@ size_t pt_gprof_put_count(char *to, uint64_t value, size_t width, bool left)
 static const uint64_t powers[] = {1, 10, 100};
 
 /* The value in units of the last decimal. Exact up to 2^40: the double is a whole number of parts
- * of a power of two, and its multiple is rounded as IEEE 754 says: to the nearest, and to the even
- * one of two. */
+ * of a power of two, and its multiple is rounded as IEEE 754 says: to the nearest whole number, and
+ * to the even one if two are equally near. */
 static uint64_t rounded_value(double value, unsigned decimals)
 {
     const double scaled = value * (double)powers[decimals], rest_of_it = scaled - floor(scaled);

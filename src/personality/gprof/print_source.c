@@ -40,7 +40,7 @@ typedef struct {
     pt_buf text;
 } annotating;
 
-/* The count printed last for one line, and the sum of its counts. */
+/* The last count that was printed for one line, and the sum of the line's counts. */
 typedef struct {
     bool is_known;
     uint64_t calls, printed; /* printed: nothing yet if the text is empty */
@@ -52,8 +52,8 @@ static void put_count(annotating *a, line_count *c, uint64_t count)
     c->printed = a->last = count;
 }
 
-/* Puts the calls of the line's function and its blocks. With all_lines a count equal to the one
- * before is left out, and a line without counts repeats the count of the line before. */
+/* Puts the calls of the line's function and its blocks. With all_lines a count that is equal to the
+ * count before it is left out, and a line without counts repeats the count of the line before. */
 static line_count put_counts(annotating *a, const pt_gprof_line *line)
 {
     const pt_gprof_symbol *const s = &a->g->symbol.items[line->symbol];

@@ -72,9 +72,9 @@ static bool is_of_one_kind(const session *v, size_t i, const char *dimension)
     return false;
 }
 
-/* Takes the rate and the dimension of the report from the first profile that has them. *ret_scale:
- * the number of the report's ticks in one tick of profile i. Returns false, after a message, if the
- * profiles have different dimensions. */
+/* Takes the rate and the dimension of the report from the first profile that has them. *ret_scale
+ * is the number of the report's ticks in one tick of profile i. Returns false, after a message, if
+ * the profiles have different dimensions. */
 static bool take_clock(session *v, size_t i, double *ret_scale)
 {
     const pt_profile *const p = v->profile[i];
@@ -83,7 +83,7 @@ static bool take_clock(session *v, size_t i, double *ret_scale)
     *ret_scale = 1;
     const bool is_whole = pt_gmon_read_facts(p, &facts) && facts.histograms > 0;
     const pt_gmon_histogram *const h = &facts.first;
-    /* A file of old BSD's layout has no rate; its clock is the system's. */
+    /* A file of old BSD's layout has no rate; its clock is the clock of this system. */
     const double rate = !is_whole      ? 0
                         : h->rate > 0  ? h->rate
                         : facts.is_bsd ? (double)sysconf(_SC_CLK_TCK)

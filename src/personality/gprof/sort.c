@@ -123,7 +123,7 @@ uint64_t pt_gprof_falling(double value)
 
 enum { PIECE_BYTES = 8 };
 
-/* The bytes of the name from `at` on as a number. Bytes behind its end are 0. */
+/* The bytes of the name from `at` on as a number. Bytes after the end of the name are 0. */
 static uint64_t piece_of(const char *name, size_t at)
 {
     uint64_t key = 0;

@@ -1,9 +1,9 @@
 /* specs.c: finds the symbols that specs ("FILE.c:FUNCTION", "FROM/TO") name.
  *
- * A side of a spec is split at its last colon. The text behind the colon is a line if it begins
- * with a digit, else a function. Without a colon, a text with a dot is a file; another text is a
- * line if it begins with a digit, else a function. Files are compared by their base names, since
- * debug information spells folders in many ways. Rule: the GNU gprof manual, "Symspecs".
+ * A side of a spec is split at its last colon. The text after the colon is a line if it begins with
+ * a digit, else a function. Without a colon, a text with a dot is a file; another text is a line if
+ * it begins with a digit, else a function. Files are compared by their base names, since debug
+ * information spells folders in many ways. Rule: the GNU gprof manual, "Symspecs".
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -52,7 +52,8 @@ static bool side_matches(const pt_gprof *g, const side *s, const pt_gprof_symbol
            strcmp(s->file, pt_base_name(g->file.items[symbol->file])) == 0;
 }
 
-/* The index in by_name of the first symbol with the name; with `behind`, the index after the last.
+/* The index in by_name of the first symbol with the name; if `behind` is true, the index after the
+ * last symbol with the name.
  */
 static size_t place_of(const pt_gprof *g, const char *name, bool behind)
 {
@@ -81,9 +82,10 @@ static bool *match_symbols(const pt_gprof *g, const char *text, size_t size)
     return named;
 }
 
-/* The end of the run of named symbols that begins at *at, which is moved behind it. gprof keeps
- * each run as one range of code, which ends with its last symbol. With --line a function's range
- * reaches over its lines, so a run that ends with a line may end before its function does. */
+/* Returns the end address of the run of named symbols that begins at *at, and moves *at to the
+ * index after the run. gprof keeps each run as one range of code, which ends with its last symbol.
+ * With --line a function's range reaches over its lines, so a run that ends with a line may end
+ * before the function ends. */
 static uint64_t end_of_run(const pt_gprof *g, const bool *named, size_t *at)
 {
     while (*at + 1 < g->symbol.count && named[*at + 1])
@@ -91,8 +93,8 @@ static uint64_t end_of_run(const pt_gprof *g, const bool *named, size_t *at)
     return g->symbol.items[(*at)++].end_addr;
 }
 
-/* Puts into a table the symbols that begin in the last named run that begins at or before them.
- * Returns the number of runs. */
+/* Puts a symbol into the table if the last named run that begins at or before the symbol contains
+ * the symbol's beginning. Returns the number of runs. */
 static uint32_t mark_symbols(pt_gprof *g, const bool *named, pt_gprof_table table)
 {
     uint32_t runs = 0;

@@ -4,9 +4,9 @@
  * that follow each other on the stack). Frames in other files are left out: a function that libc's
  * qsort calls back counts as called by the caller of qsort.
  *
- * Without a gmon.out, stacks give the ticks, too (of the innermost function), and the calls: an arc
- * has as many calls as samples contain it. These are no numbers of real calls, but they divide
- * times among callers as the times were spent.
+ * Without a gmon.out, stacks also give the ticks (of the innermost function) and the calls: an arc
+ * has as many calls as samples contain it. These numbers are not real calls, but they divide times
+ * among callers as the times were spent.
  */
 #include <math.h>
 #include <string.h>
@@ -27,8 +27,8 @@ typedef struct {
     uint32_t *symbol; /* [location] */
 } reading;
 
-/* Finds the program's own mappings: by build id where both have one, else by base name. A mapping
- * without a name may be the program's. */
+/* Finds the program's own mappings: by build id if program and mapping have one, else by base name.
+ * A mapping without a name may be the program's. */
 static void find_own_mappings(reading *r)
 {
     char id[2 * 64 + 1];

@@ -1,9 +1,9 @@
-/* symbols.c: chooses the symbols of an image that gprof counts as functions; one of several at one
- * address.
+/* symbols.c: chooses the symbols of an image that gprof counts as functions, and one of several
+ * symbols at the same address.
  *
  * Global and weak symbols of code are functions. Local symbols of code are functions if their names
  * have no '$', and dots only before numbers (nested functions). So foo.cold, foo.part.0 and
- * foo.isra.0 are no functions, and their code counts for the function before them. A symbol's code
+ * foo.isra.0 are not functions, and their code counts for the function before them. A symbol's code
  * reaches to the next symbol, whatever its size is in the symbol table. Rule: GNU gprof 2.40, as it
  * behaves.
  */
@@ -71,7 +71,7 @@ uint32_t pt_gprof_file(pt_gprof *g, const char *name)
 /* ---- What is a function ---- */
 
 /* Skips ".NUMBER", ".clone.NUMBER" or ".constprop.NUMBER" at *name, which is at the dot, and moves
- * *name behind it: to the next dot or the end. Returns false if another text follows the dot. */
+ * *name to the next dot or the end. Returns false if another text follows the dot. */
 static bool skip_numbered_suffix(const char **name)
 {
     static const char *const kinds[] = {".clone.", ".constprop."};
@@ -93,9 +93,9 @@ static bool skip_numbered_suffix(const char **name)
 }
 
 /* Is the name one that gprof accepts for a function? limit: the end of the string table that holds
- * the name. After a numbered suffix gprof overlooks the name's end, and judges the next string of
- * the table, too. So whether foo.constprop.0 is a function depends on the string behind it. gprof's
- * reports depend on this mistake, so pitot repeats it. */
+ * the name. After a numbered suffix gprof overlooks the name's end, and also judges the next string
+ * of the table. So whether foo.constprop.0 is a function depends on the string after it in the
+ * table. gprof's reports depend on this mistake, so pitot repeats it. */
 static bool looks_like_a_name(const char *name, const char *limit)
 {
     if (name[0] == '\0' || pt_begins(name, "__gnu_compiled") || pt_begins(name, "___gnu_compiled"))
@@ -221,8 +221,9 @@ static uint64_t rank_key(const void *context, uint32_t symbol)
     return 2u * !s->is_function + s->is_static;
 }
 
-/* Is the later of two symbols at one address the better one? A global one is better, then a
- * function, then a name with fewer underscores. */
+/* Is the later of two symbols at one address the better symbol? A global symbol is better; if both
+ * are global or both local, a function; if that does not decide either, the name with fewer
+ * underscores. */
 static bool is_better(const pt_gprof_symbol *later, const pt_gprof_symbol *kept)
 {
     if (later->is_static != kept->is_static) return !later->is_static;
@@ -254,7 +255,7 @@ static void lay_spans(pt_gprof *g)
 
 /* Sorts the symbols, keeps one at each address, and sets the end of each symbol without one: the
  * next symbol's begin. Functions that have an end keep it when lines are put between them. A symbol
- * that would end before it begins (behind the end of .text, or of data) is dropped. */
+ * that would end before it begins (after the end of .text, or one of data) is dropped. */
 static void settle_ends(pt_gprof *g)
 {
     const size_t count = g->symbol.count;

@@ -2,8 +2,8 @@
  *
  * Addresses are counted in units of two bytes, since bins begin and end at such units. A bin that
  * overlaps several functions is divided among them: a function gets the bin's count times the
- * overlap over the mean width of a bin. Overlaps are rounded down and the mean is not, so the parts
- * may add up to more or less than the bin. Rule: GNU gprof 2.40, as it behaves.
+ * overlap over the mean width of a bin. Overlaps are rounded down but the mean is not, so the parts
+ * may add up to more or less than the bin's count. Rule: GNU gprof 2.40, as it behaves.
  */
 #include <stdlib.h>
 

@@ -1,9 +1,16 @@
-/* addr2line.c: the answers of GNU addr2line. Its rules beyond those of object/object.h:
+/* addr2line.c: makes the answers that GNU addr2line would give. It follows object/object.h, and in
+ * addition these rules of GNU addr2line:
  *
  *   - An address without DWARF has the name of the nearest function symbol before it
  *     (pt_object_nearest_symbol), that symbol's file, and line 0.
- *   - A C++ function without a linkage name (a member of a local type) has the name of the symbol
- *     that covers its code in the first answer of a run, and its own name in later answers.
+ *   - A C++ function without a linkage name (a member of a local type) has the name of that symbol,
+ *     or its own name in DWARF:
+ *       not inlined, nothing inlined there   the symbol's name
+ *       not inlined, around inlined ones     its own name; the symbol's name if this run of
+ *                                            addr2line has named it without inlined ones before
+ *       inlined, innermost                   the symbol's name in the first answer of this run with
+ *                                            this inlined copy, its own name in later answers
+ *       inlined, with others inlined in it   its own name
  *   - An address outside of all allocated sections is "??".
  */
 #include "personality/perl/addr2line.h"
@@ -90,7 +97,7 @@ static bool was_asked(const pt_perl_addr2line *tool, uint64_t key)
     return PT_INDEX_FIND(&tool->asked, key, id, tool->asked_keys.items[id] == key) != PT_NONE;
 }
 
-/* Adds a key to tool->asked; returns false if it is there already. */
+/* Adds a key to tool->asked. Returns false if the key is there already. */
 static bool add_asked(pt_perl_addr2line *tool, uint64_t key)
 {
     if (was_asked(tool, key)) return false;

@@ -6,7 +6,8 @@
 
 typedef struct pt_perl_addr2line pt_perl_addr2line;
 
-/* Opens the image at path; NULL if it is no image. pt_perl_addr2line_free frees the result. */
+/* Opens the image at path; NULL if the file is not an image. pt_perl_addr2line_free frees the
+ * result. */
 pt_perl_addr2line *pt_perl_addr2line_new(pt_perl_session *session, const char *path);
 void pt_perl_addr2line_free(pt_perl_addr2line *tool);
 
@@ -16,7 +17,7 @@ typedef struct pt_perl_line {
 } pt_perl_line;
 
 /* Receives the answer for addrs[index]: lines[0, count), the functions at the address, innermost
- * first, at least one. They are valid during the call. */
+ * first, at least one. The lines are valid during the call. */
 typedef void pt_perl_lines_sink(void *context, size_t index, const pt_perl_line *lines,
                                 size_t count);
 

@@ -32,7 +32,7 @@ static void put_folded_names(const pt_perl_session *s, uint32_t address, pt_buf 
 void pt_perl_print_collapsed(pt_perl_session *session, const pt_perl_profile *profile)
 {
     const size_t count = session->addresses.count;
-    PT_AUTO(pt_buf) text = PT_BUF_INIT; /* the names of all addresses, one behind the other */
+    PT_AUTO(pt_buf) text = PT_BUF_INIT; /* the names of all addresses, one after the other */
     PT_FREE size_t *first = pt_alloc(count + 1, sizeof *first);
     for (uint32_t i = 0; i < count; i++) {
         first[i] = text.size;
@@ -146,8 +146,8 @@ static uint32_t *place_words(pt_perl_session *s)
 }
 
 /* Adds the calls of all stacks. The loop over places ends at the number of addresses, as in the
- * original: so one call is missed for each inlined frame. The mistake is kept, since figures must
- * agree. */
+ * Perl pprof, so that one call is missed for each inlined frame. The mistake is kept, since pitot
+ * must print the same numbers. */
 static void gather_calls(calls *c, const pt_perl_profile *profile)
 {
     pt_perl_session *s = c->session;

@@ -1,5 +1,5 @@
 /* heap.c: heap, growth and contention profiles by the Perl pprof's rules. formats/heap.h parses the
- * figures. The original scales sampled figures in floating point, by rules of its own. */
+ * counts and bytes. The Perl pprof scales sampled values in floating point, by rules of its own. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static bool take_figures(pt_span *text, double figures[4])
 /* ---- Stacks ---- */
 
 /* Adds the stack "0x1 0x2 ..." to the profile. Return addresses are moved into their calls, unless
- * the file contains its symbols. *ret_text: the addresses as --stacks shows them; the caller
+ * the file contains its symbols. *ret_text: the addresses as --stacks shows them; which the caller
  * frees. */
 static void add_stack(pt_perl_session *s, pt_perl_profile *profile, const char *text, double value,
                       char **ret_text)
@@ -87,7 +87,7 @@ static sampling find_sampling(const char *p, const double counts[4])
         slash = at[length] == '/' ? at + length + 1 : NULL;
     }
     if (type == NULL || type[0] == '\0') {
-        /* Both pairs of figures are equal in profiles of old servers, which sample. */
+        /* In profiles of old servers, which sample, both pairs of numbers are equal. */
         found.algorithm = counts[0] == counts[2] && counts[1] == counts[3] ? 1 : 0;
         return found;
     }
@@ -125,7 +125,7 @@ static void scale_sampled(const sampling *how, double *objects, double *bytes)
     *bytes *= factor;
 }
 
-/* The index of the figure that is shown. */
+/* The index of the value (counts or bytes, in use or allocated) that is shown. */
 static int heap_column(const pt_perl_settings *settings)
 {
     return settings->inuse_space     ? 1

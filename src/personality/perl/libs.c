@@ -109,7 +109,7 @@ static bool scan_map_line(const char *line, map_line *ret)
     return ret->path_length > 0;
 }
 
-/* Is the line a library's? A brief line is if its path contains ".so". */
+/* Is the line a library's? A brief line is a library's if its path contains ".so". */
 static bool is_library(const pt_regex *library, const map_line *line)
 {
     bool match = false;

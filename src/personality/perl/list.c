@@ -53,7 +53,7 @@ static costs gather_costs(pt_perl_session *s, const pt_perl_profile *profile)
     return c;
 }
 
-/* The index of the first cost at or behind an address. */
+/* The index of the first cost at or after an address. */
 static size_t cost_from(const costs *c, uint64_t address)
 {
     return PT_FIRST_FROM(c->items, c->count, address, address);
@@ -203,7 +203,7 @@ static int64_t indentation_of(const source *s, int64_t line)
     return -1;
 }
 
-/* The last line to show. The procedure ends before the first line behind `last` that is indented
+/* The last line to show. The procedure ends before the first line after `last` that is indented
  * less than the procedure's first line. */
 static int64_t extend_last(const source *s, int64_t first, int64_t last)
 {

@@ -6,9 +6,9 @@
 #include "base/text.h"
 #include "personality/perl/perl.h"
 
-/* Removes balanced brackets with their content. and_const: removes a "const" behind them, too. The
- * Perl program removes innermost pairs again and again; a stack of the open brackets gives the same
- * result in one pass. */
+/* Removes balanced brackets with their content. and_const: also removes a "const" after the
+ * brackets. The Perl program removes innermost pairs again and again; a stack of the open brackets
+ * gives the same result in one pass. */
 static void drop_brackets(char *text, char open, char close, bool and_const)
 {
     PT_FREE size_t *opened = pt_alloc(strlen(text) + 1, sizeof *opened);
@@ -41,7 +41,7 @@ static void drop_address(char *text)
     if (at > 0 && text[at - 1] == '<') text[at - 1] = '\0';
 }
 
-/* Removes the type that stands before the last "space, word, ::". */
+/* Removes the return type: all before the last space that a word and "::" follow. */
 static void drop_leading_type(char *text)
 {
     for (size_t i = strlen(text); i-- > 0;) {

@@ -1,10 +1,11 @@
 /* nm.c: the symbols of an image as `nm -n --demangle` lists them, as procedures. A procedure ends
- * at the next symbol of any kind. Letters are those of object/symbol_class.h, versions elf's.
+ * at the next symbol of any kind. object/symbol_class.h decides the letters, elf the versions.
  *
  * Symbols at one address are one procedure. It has the name of the first symbol, followed by
  * "<address>" to keep equal names apart. If a later symbol is code (nm's t or T), the procedure has
- * the bare name of the last of these. Of several procedures with one bare name the last is kept.
- * The dynamic symbol table is read when the other gives no procedure.
+ * the bare name (without "<address>") of the last of these symbols. Of several procedures with one
+ * bare name the last is kept. The dynamic symbol table is read if the usual symbol table gives no
+ * procedure.
  */
 #include <elf.h>
 #include <stdlib.h>

@@ -66,7 +66,8 @@ typedef struct pt_perl_profile {
     uint32_t *stack;
     double *value;
     size_t count, stack_cap, value_cap;
-    uint32_t *row; /* by stack: its index in the columns; PT_NONE = it has none */
+    uint32_t *row; /* by stack: its index in the columns; PT_NONE if the profile does not have the
+                    * stack */
     size_t row_count, row_cap;
 } pt_perl_profile;
 
@@ -189,7 +190,7 @@ const char *pt_perl_hex(const pt_perl_session *session, uint64_t address, char *
 /* ---- Reading (read.c, heap.c) ---- */
 
 /* Adds the values of a file to profile. first: the session takes the file's kind and its list of
- * mapped objects. False when the file could not be read; the reason is printed. */
+ * mapped objects. Returns false if the file could not be read; the reason is printed. */
 bool pt_perl_read(pt_perl_session *session, const char *path, bool first, pt_perl_profile *profile);
 /* Read the text of a heap, growth or contention profile after its first line. */
 bool pt_perl_read_heap(pt_perl_session *session, const char *header, pt_reader *text, bool first,
@@ -201,14 +202,14 @@ bool pt_perl_is_symbolized(const char *path);
 
 /* ---- Servers (remote.c) ---- */
 
-/* Does an operand name a server? It does if no file has that name, and it has the form of an
- * address. */
+/* Does an operand name a server? It does if no file has that name, and the name has the form of a
+ * server's address. */
 bool pt_perl_is_remote(const char *name);
 /* For a command line without a program: asks the server of the first profile. The name of its
  * program becomes session->program, the profile's URL session->server. False when the server has no
  * symbols; the reason is printed. */
 bool pt_perl_ask_program(pt_perl_session *session, const char *const *names, size_t count);
-/* Expands host@N, fetches the profiles whose names are no files, and returns the files of all
+/* Expands host@N, fetches the profiles whose names are not files, and returns the files of all
  * names. The caller frees each name and the list, also after a failure. */
 bool pt_perl_fetch(pt_perl_session *session, const char *const *names, size_t count,
                    char ***ret_files, size_t *ret_count);
@@ -219,8 +220,8 @@ bool pt_perl_ask_names(pt_perl_session *session);
 
 /* Fills session->libs from the first file's list of mapped objects, text[0, size). */
 void pt_perl_libs_parse(pt_perl_session *session, const char *text, size_t size);
-/* The debugging copy of a library, "/usr/lib/debug" before its path; NULL if there is none. The
- * caller frees. */
+/* The debugging copy of a library, which has "/usr/lib/debug" before the library's path; NULL if
+ * there is none. The caller frees the path. */
 char *pt_perl_debugging_library(const char *path);
 /* The place of .text in the image at path. False when the file is no image or has no .text. */
 typedef struct pt_perl_text_section {
@@ -249,7 +250,7 @@ void pt_perl_nm_done(pt_perl_nm *nm);
  * read the image at their first call and keep the answer. */
 pt_perl_image *pt_perl_image_find(pt_perl_images *images, const char *path);
 bool pt_perl_image_text(pt_perl_image *image, pt_perl_text_section *ret_text);
-/* The tool that answers for the image as addr2line does; NULL: the file is no image. */
+/* The tool that answers for the image as addr2line does; NULL if the file is not an image. */
 struct pt_perl_addr2line *pt_perl_image_tool(pt_perl_session *session, pt_perl_image *image);
 const pt_perl_nm *pt_perl_image_procedures(const pt_perl_session *session, pt_perl_image *image);
 /* The procedures that match the pattern, which must be the same in all calls until
@@ -292,7 +293,8 @@ static inline const pt_perl_name *pt_perl_names_of(const pt_perl_session *s, uin
 
 /* Removes the frames of the profiler and of allocators from every stack; replaces profile. */
 void pt_perl_remove_uninteresting(pt_perl_session *session, pt_perl_profile *profile);
-/* Keeps the stacks that match the pattern, or those that do not. False: no regular expression. */
+/* Keeps the stacks that match the pattern, or (keep is false) those that do not match. Returns
+ * false if the pattern is not a regular expression. */
 bool pt_perl_filter(pt_perl_session *session, pt_perl_profile *profile, const char *pattern,
                     bool keep);
 

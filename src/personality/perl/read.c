@@ -1,6 +1,7 @@
 /* read.c: profiles by the Perl pprof's rules. All records and frames are kept as the file has them;
- * only return addresses are moved back by a byte, into their calls. Files in formats that the
- * original does not know (profile.proto, gmon, ...) are read by load, as by every other command. */
+ * only return addresses are moved back by a byte, so that they point into the call. Files in
+ * formats that the original does not know (profile.proto, gmon, ...) are read by load, as by every
+ * other command. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,8 +198,9 @@ static bool read_cpu(pt_perl_session *s, pt_reader *r, const char *path, bool fi
 
 /* ---- Everything else that pitot reads ---- */
 
-/* The number of a location's address, which is that of the call for a return address. A location
- * without an address gets an address that no other has. Gives the address its names. */
+/* The number of a location's address, which for a return address is the address of the call. A
+ * location without an address gets an address that no other location has. Also gives the address
+ * its names. */
 static uint32_t model_address(pt_perl_session *s, const pt_profile *p, uint32_t location,
                               uint64_t *next_fake)
 {
@@ -228,8 +230,8 @@ static uint32_t model_address(pt_perl_session *s, const pt_profile *p, uint32_t 
     return id;
 }
 
-/* The event that is shown: the one that the options choose, else the default event. If the default
- * event is a time and the first event counts samples, the first event. */
+/* The event that is shown: the event that the options choose, else the default event. If the
+ * default event is a time and the first event counts samples, the first event. */
 static uint32_t model_event(const pt_perl_session *s, const pt_profile *p)
 {
     static const struct {

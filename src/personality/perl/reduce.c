@@ -106,8 +106,8 @@ static void replace_profile(pt_perl_profile *profile, pt_perl_profile *by)
 
 typedef PT_VECTOR(uint32_t) frame_list;
 
-/* The depth of a stack without `dropped` frames behind its leaf. *ret_frames: all frames of the
- * stack. */
+/* The depth of a stack without the `dropped` frames that follow its leaf. *ret_frames: all frames
+ * of the stack. */
 static size_t remaining_depth(const pt_perl_session *s, uint32_t stack, uint32_t dropped,
                               const uint32_t **ret_frames)
 {
@@ -117,7 +117,7 @@ static size_t remaining_depth(const pt_perl_session *s, uint32_t stack, uint32_t
 }
 
 /* The address that is the second one on every stack, or PT_NONE. dropped: for each stack of the
- * profile, the number of removed frames behind its leaf. */
+ * profile, the number of removed frames that follow its leaf. */
 static uint32_t common_second(const pt_perl_session *s, const pt_perl_profile *profile,
                               const uint32_t *dropped)
 {
@@ -312,11 +312,13 @@ static char *last_bracket(const char *full)
     return pt_strndup(text, (size_t)(full + length - 1 - text));
 }
 
-/* For each word of a full name: the word of the name to show; PT_NONE = the short name. */
+/* For each word of a full name: the word of the name to show; PT_NONE if that is the short name. */
 static uint32_t *ambiguous_names(pt_perl_session *s)
 {
     const size_t words = pt_builder_string_count(s->tables), count = s->addresses.count;
-    PT_FREE uint32_t *once = pt_alloc(words + 1, sizeof *once); /* by short name: a full one + 1 */
+    PT_FREE uint32_t *once = pt_alloc(words + 1, sizeof *once); /* by short name: the word of a full
+                                                                 * name with this short name, plus
+                                                                 * 1 */
     PT_FREE bool *several = pt_alloc(words + 1, sizeof *several);
     uint32_t *shown = pt_alloc(words + 1, sizeof *shown);
     memset(shown, 0xff, (words + 1) * sizeof *shown);
@@ -384,7 +386,7 @@ typedef struct {
     uint32_t *node;
     size_t count, cap;
     const uint32_t *ambiguous; /* ambiguous_names */
-    bool *by_caller;           /* by address: one of its nodes is a Callback::Run */
+    bool *by_caller;           /* by address: a node of the address is a Callback::Run */
 } translation;
 
 /* Appends the nodes of an address. caller: the address of the frame before it on the stack, which

@@ -6,8 +6,8 @@
  *                                 names of addresses from /pprof/symbol
  *
  * Rule: FetchDynamicProfiles, CheckSymbolPage, FetchProgramName and FetchSymbols of pprof 2.0 of
- * gperftools. The original runs curl and takes a page "not found" for a profile; here such a page
- * is an error. load/fetch.h does the fetching.
+ * gperftools. The original runs curl and takes a "not found" page for a profile; pitot reports an
+ * error for such a page. load/fetch.h fetches.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -123,7 +123,8 @@ static bool write_file(const char *path, const pt_blob *body)
     return true;
 }
 
-/* Fetches from the servers among names[0, count), and replaces each by the file of its answer. */
+/* Fetches from the servers among names[0, count), and replaces the name of each server by the file
+ * of the server's answer. */
 static bool fetch_all(pt_perl_session *s, char **names, size_t count)
 {
     PT_FREE char *folder = pt_remote_folder();

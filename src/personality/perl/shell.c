@@ -68,8 +68,8 @@ static bool narrow_profile(shell *s, pt_perl_profile *profile, const char *patte
     return true;
 }
 
-/* Makes the profile that the line's focus and ignore leave, and prints its share of the total. The
- * caller calls pt_perl_profile_done. */
+/* Makes the profile that remains after the line's focus and ignore, and prints its share of the
+ * total. The caller calls pt_perl_profile_done. */
 static bool profile_of_line(shell *s, bool focuses, pt_perl_profile *ret)
 {
     pt_perl_session *session = s->session;
@@ -135,7 +135,7 @@ static void write_callgrind(shell *s, const char *file)
     if (status != PT_OK) pt_fail(&error);
 }
 
-/* Is the word "top" or "text", with or without digits behind it? *ret_digits points to the digits.
+/* Is the word "top" or "text", with or without digits after it? *ret_digits points to the digits.
  */
 static bool is_top(const char *word, const char **ret_digits)
 {

@@ -28,7 +28,7 @@ static uint64_t image_address(const pt_perl_session *s, uint64_t address, uint64
 }
 
 /* The full name of the procedure at an address of the image. NULL when the image has no procedures,
- * or when the address lies behind the last of them, which sets *ret_outside. */
+ * or when the address lies after the last procedure; in this case *ret_outside becomes true. */
 static const char *nm_name(const pt_perl_nm *nm, uint64_t addr, bool *ret_outside)
 {
     const size_t at = PT_FIRST_WHERE(i, nm->count, addr < nm->items[i].end);
@@ -124,11 +124,11 @@ PT_ORDER(by_start, __typeof__(const pt_perl_lib *),
 typedef struct {
     pc *items;
     size_t count;
-    size_t *next; /* [count + 1]: for a free address its own index, for a taken address an index
-                     behind it */
+    size_t *next; /* [count + 1]: for a free address its own index, for a taken address a later
+                   * index */
 } free_pcs;
 
-/* The index of the first free address at or behind index i; count if there is none. */
+/* The index of the first free address at or after index i; count if there is none. */
 static size_t find_free(free_pcs *pcs, size_t i)
 {
     while (pcs->next[i] != i) {
@@ -191,7 +191,7 @@ static void name_by_file(pt_perl_session *s)
     for (uint32_t id = 0; id < s->addresses.count; id++) {
         size_t known;
         pt_perl_names_of(s, id, &known);
-        if (known > 0) continue; /* a profile of another format has given its names */
+        if (known > 0) continue; /* the names come from a profile of another format */
         char hex[17], fallback[20];
         snprintf(fallback, sizeof fallback, "0x%s", pt_perl_hex(s, pt_perl_pc(s, id), hex));
         const bool is_brought = id < s->brought_count && s->brought[id] != PT_NONE;
@@ -223,7 +223,7 @@ void pt_perl_symbols_extract(pt_perl_session *session)
 
 /* ---- --symbols ---- */
 
-/* Finds the first word "0x..." of the line; false when it has none. */
+/* Finds the first word "0x..." of the line; returns false if the line has none. */
 static bool find_address(const char *line, uint64_t *ret)
 {
     for (const char *p = line; (p = strpbrk(p, "0")) != NULL; p++) {

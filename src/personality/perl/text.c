@@ -1,4 +1,4 @@
-/* text.c: how the Perl pprof writes figures, its table, and the stacks of --stacks. */
+/* text.c: writes numbers, the table, and the stacks of --stacks as the Perl pprof does. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,8 +73,8 @@ static int by_value_then_name(const void *a, const void *b, void *context)
                   pt_perl_text_of(s->session, s->reduced->node[y]));
 }
 
-/* The text of a row: the node, or for a node that is an address alone the names of that address.
- * The caller frees. */
+/* The text of a row: the node; if the node is only an address, the names of that address. The
+ * caller frees the text. */
 static char *row_name(pt_perl_session *s, const char *node)
 {
     if (strlen(node) != s->address_digits || strspn(node, "0123456789abcdef") != s->address_digits)
@@ -146,8 +146,8 @@ void pt_perl_print_stacks(pt_perl_session *session, const pt_perl_profile *profi
 PT_ORDER(by_bytes, __typeof__(const pt_perl_leak *),
          PT_COMPARE((*b)->bytes, (*a)->bytes) ?: PT_COMPARE(*a, *b));
 
-/* Prints the names of an address as the file spells it. An address that is not spelled with all
- * digits, leading zeros included, has no names, as in the original. */
+/* Prints the names of an address, which is spelled as in the file. An address that is not spelled
+ * with all digits, leading zeros included, has no names, as in the Perl pprof. */
 static void print_leak_frame(pt_perl_session *s, const char *address, size_t length)
 {
     if (length > 2 && address[0] == '0' && address[1] == 'x') {

@@ -1,5 +1,5 @@
-/* args.c: pprof's command line, by the rules of Go's flag package: -x, --x, -x=v, -x v; the
- * first argument that is no option ends them. */
+/* args.c: pprof's command line, by the rules of Go's flag package: -x, --x, -x=v, -x v; the first
+ * argument that is not an option ends the options. */
 #include "personality/pprof/pprof.h"
 #include "personality/pprof/shell.h"
 
@@ -126,7 +126,7 @@ static const char *bool_word(const char *value)
     return NULL;
 }
 
-/* Parses one option at args[*at] and moves *at behind it. */
+/* Parses one option at args[*at] and moves *at past it. */
 static pt_status parse_one(flags *f, const char *const *args, size_t count, size_t *at,
                            pt_error *reterr)
 {
@@ -205,7 +205,7 @@ static pt_status find_format(const flags *f, const pt_pprof_command **ret_comman
     return PT_OK;
 }
 
-/* Takes the older spellings of -sample_index; the first one counts. */
+/* Takes the older spellings of -sample_index; the first such option counts. */
 static void choose_legacy_event(flags *f)
 {
     const struct {
@@ -278,7 +278,7 @@ static pt_pprof_source source_of(const flags *f, const char *const *operands, si
 }
 
 /* Is the report long, with a line for each frame of each sample? Long reports are written without a
- * buffer, since they can fail only before their first byte. */
+ * buffer, since a failure is only possible before their first byte. */
 static bool is_long(const pt_pprof_command *command)
 {
     return command->format == PT_PPROF_TRACES || command->format == PT_PPROF_RAW;

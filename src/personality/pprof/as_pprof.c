@@ -52,7 +52,7 @@ static uint32_t put_in_order(const pt_profile *p, uint32_t set, pt_set_maker *ma
     return pt_set_maker_commit(maker);
 }
 
-/* The profile with its labels in pprof's order. Takes over the reference. */
+/* The profile with its labels in pprof's order. Takes over the caller's reference to p. */
 static const pt_profile *order_labels(const pt_profile *p)
 {
     bool fine = true;
@@ -123,7 +123,7 @@ static uint32_t place_address(uint64_t address, pt_mapping *rows, uint32_t *coun
     for (uint32_t m = 0; m < real; m++)
         if (rows[m].start <= address && address < rows[m].limit) return m;
     for (uint32_t m = 0; m < real && !has_fake;
-         m++) { /* the fake mapping takes the other addresses */
+         m++) { /* the fake mapping has all other addresses */
         const uint64_t begin = rows[m].start - rows[m].file_offset;
         if (rows[m].file_offset == 0 || begin > address || address >= rows[m].start) continue;
         rows[m].start = begin;
@@ -198,8 +198,8 @@ static uint32_t rename_frames(const void *context, uint32_t stack, uint32_t *ret
     "ProfileData::Add|ProfileData::prof_handler|CpuProfiler::prof_handler|"                        \
     "__pthread_sighandler|__restore"
 
-/* A gperftools profile with CPU_DROP_FRAMES in its header; another profile unchanged. Takes over
- * the reference. */
+/* If the profile is a gperftools profile, returns it with CPU_DROP_FRAMES in its header; else
+ * returns it unchanged. Takes over the caller's reference. */
 static const pt_profile *name_handler(const pt_profile *p)
 {
     const pt_provenance *const from = pt_profile_provenance(p);
@@ -290,8 +290,8 @@ static pt_samples *samples_with(const pt_samples *from, const uint32_t *chosen, 
     return to;
 }
 
-/* Removes the events whose type occurs more than once. The default event is then one of the others
- * (profile/merge.go, CompatibilizeSampleTypes). Consumes p. */
+/* Removes the events whose type occurs more than once. The default event is then one of the
+ * remaining events (profile/merge.go, CompatibilizeSampleTypes). Consumes p. */
 static const pt_profile *unlike_events(const pt_profile *p)
 {
     const uint32_t all = p->event->t.count;

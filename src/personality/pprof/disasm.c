@@ -1,4 +1,4 @@
-/* disasm.c: symbols with samples whose name matches, as objdump disassembles them. */
+/* disasm.c: lists the symbols with samples whose names match, as objdump disassembles them. */
 #include "personality/pprof/list.h"
 
 #include <elf.h>
@@ -27,7 +27,7 @@ typedef struct {
 /* A symbol that matches. */
 typedef struct {
     pt_pprof_routine routine;
-    char *path; /* of its image */
+    char *path; /* path of the mapping's image */
     sampled *nodes;
     size_t node_count;
 } found_symbol;
@@ -35,8 +35,8 @@ typedef struct {
 typedef struct {
     const pt_profile *profile;
     const pt_pprof_list_request *request;
-    pt_pprof_listing *listing; /* its graph has a node for each address */
-    bool has_address;          /* the pattern can be read as an address, too */
+    pt_pprof_listing *listing; /* the graph of the listing has a node for each address */
+    bool has_address;          /* the pattern can also be read as an address */
     uint64_t address;
     bool found_address;
     PT_VECTOR(found_symbol) symbols;
@@ -86,8 +86,8 @@ static name_at *list_names(const pt_elf *elf, size_t *ret_count)
     return names;
 }
 
-/* Compares a name and its demangled forms with the pattern. *ret_name: the first that matches,
- * which the caller frees; NULL: none does. */
+/* Compares a name and its demangled forms with the pattern. *ret_name is the first form that
+ * matches, which the caller frees, or NULL if no form matches. */
 static pt_status match_name(const search *s, const char *name, char **ret_name, pt_error *reterr)
 {
     static const pt_demangle_mode modes[] = {PT_DEMANGLE_FULL, PT_DEMANGLE_TEMPLATES,
@@ -108,8 +108,8 @@ static pt_status match_name(const search *s, const char *name, char **ret_name, 
     return status;
 }
 
-/* Fills the names of a symbol that matches: all names when it holds the address, else the first
- * name that matches; no name if none does. */
+/* Fills the names of a symbol that matches: all names if the symbol contains the address of the
+ * pattern; else the first name that matches; no name if no name matches. */
 static pt_status match_symbol(const search *s, const name_at *names, size_t count, uint64_t start,
                               uint64_t end, pt_pprof_routine *r, pt_error *reterr)
 {
@@ -181,7 +181,8 @@ static pt_status search_image(search *s, const pt_mapping *map, const pt_elf *el
         const uint64_t start = names[at].addr;
         for (n = 1; at + n < name_count && names[at + n].addr == start;)
             n++;
-        /* The last symbol has no end in nm's output: pprof takes 0 and counts down from it. */
+        /* The last symbol has no end in nm's output: pprof takes 0 and subtracts a byte, so that
+         * the end is the largest address. */
         const uint64_t end = at + n < name_count ? names[at + n].addr - 1 : UINT64_MAX;
         while (first < node_count && nodes[first].addr < start)
             first++;
@@ -254,7 +255,7 @@ static pt_status search_mappings(search *s, pt_error *reterr)
 /* ---- Instructions ---- */
 
 /* Adds the samples from a row's address up to the next row's address, and moves *at past them. If
- * objdump has no place for the row, takes that of a sample. */
+ * objdump has no place for the row, takes the place of a sample. */
 static void take_samples(pt_code_row *row, pt_code_frame *frame, const found_symbol *f, size_t *at,
                          uint64_t next)
 {

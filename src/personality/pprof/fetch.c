@@ -1,4 +1,4 @@
-/* fetch.c: makes one profile with names of all sources. The steps are in pprof's order: read the
+/* fetch.c: makes one profile, with names, of all sources. The steps are in pprof's order: read the
  * sources, set the main binary, merge, subtract bases, symbolize, drop the frames that the profile
  * marks as uninteresting, add a comment. */
 #include "base/text.h"
@@ -29,7 +29,7 @@ typedef struct {
     bool damaged; /* only a part of an input could be read */
     pt_remote_mapping *remote;
     size_t remote_count;
-    const pt_profile *as_read; /* before files gave it names; or NULL */
+    const pt_profile *as_read; /* the profile before files gave it names; or NULL */
     pt_diag diag;
 } fetching;
 
@@ -87,8 +87,8 @@ static void note_servers(fetching *f, pt_loaded *loaded)
     f->damaged |= loaded->damaged_count > 0;
 }
 
-/* Has each event a type that another event has, too? pprof leaves such events out, and would leave
- * none. */
+/* Has each event a type that another event also has? pprof leaves such events out, and would have
+ * no event left. */
 static bool has_like_events_only(const pt_profile *p)
 {
     const uint32_t count = p->event->t.count;
@@ -168,7 +168,7 @@ static pt_status load_difference(fetching *f, const pt_profile **ret_profile, pt
 static void read_symbolize(const char *text, pt_symbolize_options *ret)
 {
     static const char *const modes[] = {"full", "none", "templates"};
-    /* pprof's "none" gives the demangler no options, so names are shown in full. */
+    /* pprof's "none" passes the demangler no options, so names are shown in full. */
     static const pt_demangle_mode demangle[] = {PT_DEMANGLE_PPROF_FULL, PT_DEMANGLE_BINUTILS,
                                                 PT_DEMANGLE_PPROF_TEMPLATES};
     *ret = (pt_symbolize_options){.mode = PT_SYMBOLIZE_FULL, .demangle = PT_DEMANGLE_PPROF};

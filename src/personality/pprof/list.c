@@ -85,8 +85,8 @@ static void range_of(const pt_graph_node *const *node, size_t count, int64_t *re
     *ret_end = end;
 }
 
-/* Would pprof have tried to open the file by now? It opens a file for the first line that it
- * prints. asks: it would open the file now. */
+/* Would pprof have tried to open the file by now? pprof opens a file when it prints the file's
+ * first line. asks: pprof would open the file now. */
 static bool was_file_asked(search *s, const pt_source_file *file, bool asks)
 {
     for (size_t i = 0; i < s->asked.count; i++)
@@ -138,7 +138,7 @@ static void add_routine(search *s, const pt_graph_node *const *node, size_t coun
 }
 
 /* Adds a function in each of its files. Nodes without a file, which come first, count only if the
- * function has no other. */
+ * function has no other nodes. */
 static void add_function(search *s, const pt_graph_node *const *node, size_t count)
 {
     size_t at = 0;

@@ -7,11 +7,11 @@
  *             the samples from its address up to the next instruction's
  *
  * The rules are those of google/pprof (internal/report/source.go, printAssembly of report.go,
- * internal/binutils), also for the order of rows, because print_list.h prints pprof's bytes. Sums
- * of a function are sums of its lines, so a sample counts once for each line of a recursive
+ * internal/binutils); they also give the order of rows, because print_list.h prints pprof's bytes.
+ * Sums of a function are sums of its lines, so a sample counts once for each line of a recursive
  * function: view/listing.h counts it once for the function.
  *
- * The profile is the one that the filters left, with names. weblist.c makes -weblist.
+ * The listing is of the profile after the filters, with names. weblist.c makes -weblist.
  */
 #pragma once
 
@@ -39,7 +39,8 @@ typedef struct pt_pprof_list_request {
 /* A function of -list in one file, or a symbol of -disasm. Rows have flat as self and cum as total;
  * a row of -disasm has one frame: its function, the base name of its file, its line. */
 typedef struct pt_pprof_routine {
-    pt_code_function code; /* -list: file NULL: there is no source information and no row */
+    pt_code_function code; /* -list: if code.file is NULL, there is neither source information nor a
+                            * row */
     char **alias;          /* -disasm: other symbols of the same address */
     size_t alias_count;
 } pt_pprof_routine;
@@ -53,14 +54,14 @@ typedef struct pt_pprof_listing {
     PT_VECTOR(pt_objdump_listing) objdump;
 } pt_pprof_listing;
 
-/* Make a listing. They fail with pprof's messages. PT_ERR_NOTFOUND: nothing matches, or no symbol
- * that matches has samples. The listing borrows texts of the profile. The caller calls
+/* Make a listing. They fail with pprof's messages. Fail with PT_ERR_NOTFOUND if nothing matches, or
+ * if no symbol that matches has samples. The listing borrows texts of the profile. The caller calls
  * pt_pprof_listing_done. */
 typedef pt_status pt_pprof_list_maker(pt_pprof_listing *ret_listing, const pt_profile *profile,
                                       const pt_pprof_list_request *request, pt_error *reterr);
 pt_pprof_list_maker pt_pprof_list_init;
-/* PT_ERR_UNSUPPORTED: there is no objdump; PT_ERR_SYSTEM: objdump failed; the message has its
- * command line. */
+/* Fails with PT_ERR_UNSUPPORTED if there is no objdump, and with PT_ERR_SYSTEM if objdump failed;
+ * the message has objdump's command line. */
 pt_pprof_list_maker pt_pprof_disasm_init;
 void pt_pprof_listing_done(pt_pprof_listing *listing);
 

@@ -3,7 +3,7 @@
  * profile/merge.go, ScaleProfiles in internal/measurement).
  *
  *   p1 p2 p3 | p4 | p5 p6      neighbours with equal events and period type are one group,
- *     g1       g2    g3        added up as they come; a group of one is that profile itself
+ *     g1       g2    g3        added up as they come; a group of one profile is that profile itself
  *         common types,
  *         common units         then the groups are merged
  */
@@ -142,8 +142,8 @@ static value_type period_type(const pt_profile *p)
     return (value_type){pt_text(p, from->period_type), pt_text(p, from->period_unit)};
 }
 
-/* Sets *least to `other` if that has the smaller unit. PT_ERR_USAGE: names or kinds of units
- * differ. */
+/* Sets *least to `other` if `other` has the smaller unit. Fails with PT_ERR_USAGE if names or kinds
+ * of units differ. */
 static pt_status join_type(const char *what, value_type *least, value_type other, pt_error *reterr)
 {
     if (!same_but_for_s(least->type, other.type) || !same_family(least->unit, other.unit))

@@ -1,7 +1,7 @@
 /* merge.h: merges profiles exactly as google/pprof does (profile/merge.go,
  * CompatibilizeSampleTypes, and measurement.ScaleProfiles). The rules are those of
- * pt_merge_new_to_the_letter, and two more: events are matched by type alone, and values and the
- * period are converted to the smallest of their units.
+ * pt_merge_new_to_the_letter, with two additions: events are matched by type alone, and values and
+ * the period are converted to the smallest of their units.
  *
  * Neighbouring profiles with equal events are added up as they come; when events or units change,
  * the sum so far is kept until the end. A single profile is not changed. */

@@ -8,7 +8,7 @@
  *   http.c           -http: session, config -> a page that is served
  *   output.c         bytes -> standard output, a file, a program that shows them
  *
- * The facts are those of google/pprof's internal/driver and of cmd/pprof in Go 1.23.
+ * The rules are those of google/pprof's internal/driver and of cmd/pprof in Go 1.23.
  */
 #pragma once
 
@@ -44,9 +44,10 @@ typedef struct pt_pprof_config {
     const char *tagfocus, *tagignore, *tagshow, *taghide;
     bool noinlines, showcolumns;
     bool functions, filefunctions, files, lines, addresses; /* granularity: at most one */
-    bool one_line;      /* each text is put on one line: the report goes to a terminal. No option */
-    int64_t max_degree; /* edges of a node in a graph, each way; 0 = any number. Set on the command
-                           line only: google/pprof has no such option */
+    bool one_line;      /* not an option: each text is put on one line, since the report goes to a
+                         * terminal */
+    int64_t max_degree; /* edges of a node in a graph, each way; 0 = any number. Can be set only on
+                         * the command line, since google/pprof has no such option */
 } pt_pprof_config;
 
 extern const pt_option_table pt_pprof_config_options;
@@ -80,7 +81,8 @@ typedef struct pt_pprof_command {
     bool takes_pattern;    /* -peek=REGEX */
     const char *graphviz;  /* the report is dot, sent through `dot -Tgraphviz`; or NULL */
     const char *file_type; /* ending of the file that replaces output to a terminal, or NULL */
-    const char *viewer;    /* programs that show it, tried in order: "evince"; "browser"; or NULL */
+    const char *viewer;    /* programs that show the output, tried in order: "evince"; "browser"; or
+                            * NULL */
     const char *help;
 } pt_pprof_command;
 extern const pt_pprof_command pt_pprof_commands[];
@@ -105,7 +107,7 @@ typedef struct pt_pprof_source {
 /* A loaded and symbolized profile, on which commands and the shell work. */
 typedef struct pt_pprof_session {
     const pt_profile *profile;
-    const pt_profile *as_read; /* before files gave it names; or NULL */
+    const pt_profile *as_read; /* the profile before files gave it names; or NULL */
     pt_pool *pool;
     const char *tools; /* -tools, PPROF_TOOLS; or NULL */
     bool damaged;      /* some source could be read only in part: exit status 4 */
@@ -130,8 +132,8 @@ pt_status pt_pprof_weblist(const pt_pprof_session *session, const pt_pprof_confi
                            const pt_graph_report *report, const pt_regex *pattern,
                            const char *pattern_text, pt_out *out, pt_error *reterr);
 
-/* The first lines of a shell: those of the profile's legend. *ret_total: the value of 100 %. The
- * caller frees the text; NULL, with the reason, if the configuration names no event. */
+/* The first lines of a shell: the lines of the profile's legend. *ret_total is the value of 100 %.
+ * The caller frees the text. Returns NULL, with the reason, if the configuration names no event. */
 char *pt_pprof_legend(const pt_pprof_session *session, const pt_pprof_config *config,
                       int64_t *ret_total, pt_error *reterr);
 

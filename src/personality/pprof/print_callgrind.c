@@ -61,7 +61,7 @@ typedef struct {
 
 /* ---- Callees with numbers ---- */
 
-/* A listed node. Nodes of one file and name are neighbours, in the order of the list. */
+/* A listed node. Nodes with the same file and name are neighbours, in the order of the list. */
 typedef struct {
     const pt_node_info *info;
     uint32_t place, function, node;

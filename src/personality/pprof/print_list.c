@@ -80,8 +80,8 @@ void pt_pprof_list_text(pt_out *out, const pt_graph_report *report, const pt_ppr
 
 /* ---- Disassembly ---- */
 
-/* The place of instruction i, "main x.c:12"; "" if it is unknown, or the same as that of the
- * instruction before. The caller frees. */
+/* The place of instruction i, "main x.c:12"; "" if it is unknown, or if the instruction before has
+ * the same place. The caller frees the text. */
 static char *place_text(const pt_code_frame *i, const pt_code_frame *before)
 {
     const bool same = strcmp(i->function, before->function) == 0 &&
@@ -95,7 +95,8 @@ static char *place_text(const pt_code_frame *i, const pt_code_frame *before)
     return pt_buf_take(&place, NULL);
 }
 
-/* The number of characters, as Go counts them for padding: a byte that is no UTF-8 is one. */
+/* The number of characters, as Go counts them for padding: a byte that is not UTF-8 is one
+ * character. */
 static size_t character_count(const char *text)
 {
     size_t count = 0, left = strlen(text);

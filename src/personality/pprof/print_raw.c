@@ -72,7 +72,7 @@ static void put_duration(pt_buf *buf, int64_t ns)
     }
 }
 
-/* Puts the first four characters of a duration, as pprof's format has it. */
+/* Puts the first four characters of a duration, as pprof's format string requires. */
 static void put_short_duration(pt_out *out, int64_t ns)
 {
     PT_AUTO(pt_buf) buf = PT_BUF_INIT;

@@ -66,8 +66,8 @@ static void put_labels(pt_out *out, const pt_graph_report *report, const pt_grap
         pt_outf(out, "%s\n", labels.line[i]);
 }
 
-/* Puts flat, its share, the share of *flat_sum (the sum of flat so far), cum, its share; each with
- * a space after it. */
+/* Puts flat, its share, the share of *flat_sum (the sum of flat so far), cum, and the share of cum;
+ * each is followed by a space. */
 static void put_figures(writing *w, const pt_graph_node *node, int64_t *flat_sum)
 {
     const int64_t total = w->report->total;

@@ -304,7 +304,8 @@ static pt_status put_profile(const asking *a, const pt_profile *profile, pt_erro
     return pt_format_find("pprof")->write(profile, &output, &options, reterr);
 }
 
-/* The profile for -raw and -proto, which show its tables; without inlined frames on request. */
+/* The profile for -raw and -proto, which show its tables; if the user asks for that, without
+ * inlined frames. */
 static const pt_profile *aggregated_profile(const asking *a)
 {
     if (!a->config.noinlines) return pt_profile_ref(a->profile);

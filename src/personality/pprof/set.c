@@ -32,7 +32,7 @@ static void *field_of(pt_pprof_config *config, const pt_option *row)
     return (char *)config + row->offset;
 }
 
-/* The group of the word, which is its name or one of its choices; -1: neither. */
+/* The group of the word, which is its name or one of its choices; -1 if the word is neither. */
 static int group_of(const char *word, bool *ret_is_choice)
 {
     for (size_t g = 0; g < GROUP_COUNT; g++) {
@@ -71,7 +71,7 @@ static bool read_switch(const char *text, bool *ret_value)
     return false;
 }
 
-/* Is the word true for Go's strconv.ParseBool? */
+/* Does Go's strconv.ParseBool read the word as true? */
 static bool is_true(const char *text)
 {
     static const char *const words[] = {"1", "t", "T", "TRUE", "true", "True"};

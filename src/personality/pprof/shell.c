@@ -110,7 +110,7 @@ static bool read_number(const char *text, int64_t *ret_number)
 }
 
 /* The command of that name. "top10" is top with the first argument 10: *ret_digits is then "10".
- * *ret_name: the name without digits; the caller frees. */
+ * *ret_name is the name without digits, which the caller frees. */
 static const pt_pprof_command *command_named(const char *name, const char **ret_digits,
                                              char **ret_name)
 {
