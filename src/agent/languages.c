@@ -108,11 +108,12 @@ static bool attach_interpreter(unsigned language, const pt_image *image, const c
     const pt_language *const row = rows[language];
     char why[PT_LANGUAGE_WHY_BYTES];
     if (sizeof(void *) != 8) {
-        refuse_interpreter(language, "an interpreter of a 32-bit machine");
+        refuse_interpreter(language, "pitot reads no interpreters on 32-bit machines");
         return true;
     }
     if (row->evaluator != NULL && languages.counted != NULL) {
-        refuse_interpreter(language, "a second interpreter in this process");
+        refuse_interpreter(language,
+                           "pitot reads only one interpreter in a process, and this is the second");
         return true;
     }
     const pt_language_image in = {.image = image,

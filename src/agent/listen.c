@@ -135,7 +135,7 @@ static bool listen_tcp(const char *text)
     if (length < sizeof port) memcpy(port, text, length);
     const uint64_t number = listener.port != 0 ? listener.port : pt_agent_number(port, UINT32_MAX);
     if (number > UINT16_MAX)
-        return refuse_listening("no port; unix:PATH or 127.0.0.1:PORT are understood");
+        return refuse_listening("it names no port: use unix:PATH or 127.0.0.1:PORT");
     if (listener.port == 0 && !make_token(slash != NULL ? slash + 1 : NULL)) return false;
     struct sockaddr_in at = {.sin_family = AF_INET,
                              .sin_port = htons((uint16_t)number),
@@ -177,7 +177,7 @@ static bool open_socket(void)
         return listen_unix(address.where + sizeof file - 1);
     if (strncmp(address.where, local, sizeof local - 1) == 0)
         return listen_tcp(address.where + sizeof local - 1);
-    return refuse_listening("unix:PATH or 127.0.0.1:PORT are understood");
+    return refuse_listening("not an address: use unix:PATH or 127.0.0.1:PORT");
 }
 
 /* A descriptor that becomes readable when the wake-up signal arrives, which this thread blocks like
@@ -271,7 +271,8 @@ static bool start_thread(void)
         nanosleep(&pause, NULL);
         if (has_ended() &&
             atomic_compare_exchange_strong(&listener.state, &still, starts + IS_REFUSED))
-            refuse_listening("its thread was ended, perhaps by a filter of system calls");
+            refuse_listening("the library's thread was ended, perhaps by a seccomp filter: no "
+                             "profiles are served");
     }
     if (!runs || atomic_load(&listener.state) != starts + IS_REFUSED) return runs;
     atomic_store(&listener.tid, 0);

@@ -29,7 +29,7 @@ static const void *attach_perl(const pt_language_image *in, char why[PT_LANGUAGE
     if (perl.getspecific != NULL && pt_language_symbol(in->image, PT_PERL_MARK, &perl.key) &&
         in->evaluator->limit[0] != in->evaluator->low[0])
         return &perl;
-    snprintf(why, PT_LANGUAGE_WHY_BYTES, "this Perl does not tell where its frames are");
+    snprintf(why, PT_LANGUAGE_WHY_BYTES, "pitot cannot find the frames of this Perl");
     return NULL;
 }
 

@@ -56,7 +56,7 @@ static const void *attach_php(const pt_language_image *in, char why[PT_LANGUAGE_
     if (!pt_language_symbol(in->image, "executor_globals", &php.globals) ||
         !pt_language_symbol(in->image, PT_PHP_MARK, &php.generator_class) ||
         in->evaluator->limit[0] == in->evaluator->low[0]) {
-        snprintf(why, PT_LANGUAGE_WHY_BYTES, "this PHP does not tell where its frames are");
+        snprintf(why, PT_LANGUAGE_WHY_BYTES, "pitot cannot find the frames of this PHP");
         return NULL;
     }
     php.evaluator = in->evaluator;

@@ -174,7 +174,8 @@ bool pt_profile_is_proto(const char *path)
     if (format != NULL && strcmp(format, "pprof") == 0) return true;
     if (format != NULL && strcmp(format, "gperftools") == 0) return false;
     if (format != NULL)
-        pt_agent_say("PITOT_FORMAT=%s: there is pprof and gperftools; the name decides", format);
+        pt_agent_say("PITOT_FORMAT=%s: use pprof or gperftools; the name of the file decides now",
+                     format);
     const char *end = NULL;
     for (const char *at = path; (at = strstr(at, ending)) != NULL;)
         end = at += sizeof ending - 1;

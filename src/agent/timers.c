@@ -100,7 +100,7 @@ static uint64_t rate_asked_for(void)
                      record_hz != NULL ? "PITOT_RECORD_HZ" : "CPUPROFILE_FREQUENCY", text,
                      (unsigned long long)most, USUAL_HZ);
     if (hz <= most) return hz == 0 ? USUAL_HZ : hz;
-    pt_agent_say("%llu samples a second are more than %llu, sampling at that",
+    pt_agent_say("%llu samples a second are too many: taking %llu, the most here",
                  (unsigned long long)hz, (unsigned long long)most);
     return most;
 }
@@ -209,8 +209,8 @@ static void say_last_rung(uint64_t hz)
         pt_agent_say("the system refuses timers of threads: samples count CPU time, not wall time; "
                      "allow timer_create, or raise ulimit -i");
     else if (is_too_fast)
-        pt_agent_say("neither perf events nor timers of threads are allowed here: %llu samples a "
-                     "second, not %llu",
+        pt_agent_say("neither perf events nor timers of threads are allowed here: taking %llu "
+                     "samples a second instead of %llu",
                      (unsigned long long)(1000000000 / pt_agent.period_ns), (unsigned long long)hz);
 }
 

@@ -30,7 +30,7 @@ static bool read_layout(const pt_image *image, char why[PT_LANGUAGE_WHY_BYTES])
         int32_t value;
         if (!value_of(image, &pt_v8_symbols[i], &value)) {
             snprintf(why, PT_LANGUAGE_WHY_BYTES,
-                     "this V8 does not tell where its objects are (no symbol %s)",
+                     "pitot cannot find the objects of this V8 (it has no symbol %s)",
                      pt_v8_symbols[i].names[0]);
             return false;
         }

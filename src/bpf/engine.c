@@ -473,7 +473,8 @@ pt_status pt_bpf_engine_watch(pt_bpf_engine *engine, pt_error *reterr)
         if (attach_program(engine, i)) continue;
         const int error = errno;
         pt_bpf_engine_unwatch(engine);
-        return pt_error_errno(reterr, error, "the kernel refuses BPF programs at its switches");
+        return pt_error_errno(reterr, error,
+                              "the kernel refuses BPF programs at switches of threads");
     }
     engine->settings.begin_ns = now_ns();
     return store_settings(engine, reterr);

@@ -243,7 +243,7 @@ static pt_status open_set(pt_capture *c, const pt_event_source *source, pt_error
         list_threads(t->pids[i], &tids);
     pt_status status = PT_OK;
     if (t->pid_count > 0 && tids.count == 0)
-        status = pt_error_set(reterr, PT_ERR_NOTFOUND, "no process to record exists any more");
+        status = pt_error_set(reterr, PT_ERR_NOTFOUND, "all processes to record have ended");
     if (status == PT_OK)
         status = pt_event_set_open(&c->set, &plan, c->options.off_cpu && !plan.walks_waits,
                                    tids.items, tids.count, reterr);
@@ -364,9 +364,10 @@ static pt_status load_walker(pt_capture *c, pt_error *reterr)
         .stacks_max = c->options.timeline ? 0 : stacks_max(c->options.switch_stacks),
         .only_known = c->options.targets.pid_count > 0};
     if (c->options.wakers && !pt_kernel_interrupts(&waits))
-        return pt_error_set(reterr, PT_ERR_SYSTEM,
-                            "--wakers has to know the kernel's addresses, which it hides from you: "
-                            "run with sudo, or: sudo sysctl kernel.kptr_restrict=0");
+        return pt_error_set(
+            reterr, PT_ERR_SYSTEM,
+            "--wakers needs the kernel's addresses, which kernel.kptr_restrict hides: "
+            "run with sudo, or: sudo sysctl kernel.kptr_restrict=0");
     pt_status status =
         pt_bpf_engine_new(cpu_limit(), c->set.plan.walks_waits ? &waits : NULL, &walker, &refusal);
     if (status == PT_OK && c->options.expects_frames) pt_bpf_engine_read_frames(walker);

@@ -55,8 +55,8 @@ static bool has_seccomp(const pt_permission_kernel *kernel)
 /* ---- messages ---- */
 
 #define SECCOMP_HELP                                                                               \
-    "in a container, start that with --cap-add=PERFMON --cap-add=SYS_PTRACE and a seccomp "        \
-    "profile that allows it (--security-opt seccomp=unconfined)"
+    "to allow them in a container, start the container with --cap-add=PERFMON "                    \
+    "--cap-add=SYS_PTRACE --security-opt seccomp=unconfined"
 
 static pt_status refuse_process(const pt_permission_kernel *kernel, pid_t pid, int error,
                                 const char *program, pt_error *reterr)
@@ -101,7 +101,7 @@ static pt_status refuse_events(const pt_permission_kernel *kernel, const pt_even
     if (own_error == ENOENT || own_error == EOPNOTSUPP || own_error == ENODEV)
         return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
                             "this machine has no event %s (virtual machines often have no "
-                            "hardware counters); cpu-clock is everywhere",
+                            "hardware counters); every machine has -e cpu-clock",
                             plan->source->name);
     if (is_refusal(own_error))
         return pt_error_set(

@@ -445,7 +445,7 @@ pt_status pt_event_set_open(pt_event_set *set, const pt_event_plan *plan, bool o
     }
     if (!plan->is_each_thread) return add_running(set, 0, -1) ? PT_OK : set_refused(plan, reterr);
     if (opened > 0) return PT_OK;
-    return pt_error_set(reterr, PT_ERR_NOTFOUND, "no process to record exists any more");
+    return pt_error_set(reterr, PT_ERR_NOTFOUND, "all processes to record have ended");
 }
 
 void pt_event_set_close(pt_event_set *set)

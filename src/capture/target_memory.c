@@ -214,17 +214,17 @@ static bool has_task(pt_target_memory *m)
     sweep_left(m);
     if (m->left.count < LEFT_MAX) m->task = start_task();
     if (m->task == NULL)
-        add_line(m,
-                 "memory of processes was not read, since no task for that could be made: no names "
-                 "from their memory\n");
+        add_line(m, "pitot could not start a task to read the memory of processes: functions of "
+                    "their interpreters may have no names\n");
     return m->task != NULL;
 }
 
 static void give_up(pt_target_memory *m, pt_proc *proc)
 {
-    PT_FREE char *line =
-        pt_strf("memory of %s (pid %" PRIu32 ") does not answer: no names from its memory\n",
-                proc->comm, proc->pid);
+    PT_FREE char *line = pt_strf("the memory of %s (pid %" PRIu32
+                                 ") does not answer: functions of its interpreter may "
+                                 "have no names\n",
+                                 proc->comm, proc->pid);
     proc->patience.is_over = true;
     m->silent++;
     add_line(m, line);

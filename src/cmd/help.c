@@ -82,8 +82,8 @@ static const option_topic option_topics[] = {
      .summary = "choose samples: --focus, --hide, --time, --base, ...",
      .title =
          "Options that choose samples and frames, and subtract a profile. All reports take them "
-         "(why, top, tree, flame, list, ...); diff takes those of the first section, as it has two "
-         "profiles anyway. The order of the options does not matter.\n\n"
+         "(why, top, tree, flame, list, ...); diff, which has two profiles anyway, takes only "
+         "those of the first section. The order of the options does not matter.\n\n"
          "PATTERN is a regular expression (Perl's syntax). It matches anywhere in the name of a "
          "function, of its source file or of its program or library. A name that a report shows, "
          "such as operator() or [app+0x1200..], matches itself.\n\n"

@@ -197,12 +197,12 @@ static const pt_option query_rows[] = {
            .help = "remove labels whose key matches",
            .details = "The opposite of --tag-show; with both, a key must pass both."),
     PT_ROW("tag-root", STRING, pt_query, tag_root, .metavar = "KEY,KEY",
-           .help = "begin each stack with frames made of its labels of these keys",
+           .help = "turn the labels of these keys into frames at the root of each stack",
            .details = "Each label becomes a frame, the first key the root: a tree or a flame graph "
                       "is then grouped by thread, by request or by any other label. Samples "
                       "without the label get an empty frame."),
     PT_ROW("tag-leaf", STRING, pt_query, tag_leaf, .metavar = "KEY,KEY",
-           .help = "end each stack with frames made of its labels of these keys",
+           .help = "turn the labels of these keys into frames at the leaf of each stack",
            .details = "The same at the other end: the last key is the leaf. Each function's "
                       "callees are then the labels of its samples."),
     PT_ROW("tag-unit", STRING, pt_query, tag_unit, .metavar = "UNIT",

@@ -34,10 +34,10 @@ int pt_cmd_remove_private(pt_cmd_context *context);
         PT_UNNAMED_ROW(settings, usual)
 
 #define PT_UNNAMED_ROW(settings, usual)                                                            \
-    PT_ROW(                                                                                        \
-        "unnamed", CHOICE, settings, fold.unnamed, .initial = usual,                               \
-        .choices = "function address object", .help = "what counts as one frame without a name",   \
-        .details = "function: the code of each function whose bounds the unwind tables have, "     \
-                   "[libfoo.so+0x1200..]; other code as with address. address: each address by "   \
-                   "itself, [libfoo.so+0x1234]. object: all addresses of a mapped file together, " \
-                   "[libfoo.so], as in pprof. Addresses differ between builds; files do not.")
+    PT_ROW("unnamed", CHOICE, settings, fold.unnamed, .initial = usual,                            \
+           .choices = "function address object", .help = "how to group frames without a name",     \
+           .details =                                                                              \
+               "function: the code of each function whose bounds the unwind tables have, "         \
+               "[libfoo.so+0x1200..]; other code as with address. address: each address by "       \
+               "itself, [libfoo.so+0x1234]. object: all addresses of a mapped file together, "     \
+               "[libfoo.so], as in pprof. Addresses differ between builds; files do not.")

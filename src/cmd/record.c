@@ -112,12 +112,12 @@ static const pt_option record_rows[] = {
                "that these had waited. Needs a BPF program: root, or CAP_BPF and CAP_PERFMON."),
     PT_ROW("switch-stacks", INT, pt_record_settings, switch_stacks, .initial = "20000", .min = 1,
            .max = 10000000, .metavar = "N",
-           .help = "with --off-cpu: take the stacks of about N switches a second of a CPU; beyond, "
-                   "of each n-th",
+           .help = "with --off-cpu: take at most about N stacks of waits a second on each CPU",
            .details =
-               "A stack that is taken counts for the n waits then, but the sums of each process "
-               "are those of all its waits. A thread whose last stack is a millisecond old has its "
-               "next one taken. pitot info tells n. With --timeline every stack is taken."),
+               "Of more waits, the stack of one in n is taken, and counts for n waits; pitot info "
+               "shows n. The sums of each process are those of all its waits. A thread without a "
+               "stack for a millisecond has its next one taken. With --timeline every stack is "
+               "taken."),
     PT_ROW(
         "wall", FLAG, pt_record_settings, wall,
         .help = "sample wall-clock time: each thread of COMMAND, whether it runs or waits",
@@ -135,8 +135,8 @@ static const pt_option record_rows[] = {
             "Exact for threads that switch all the time: an event of a CPU counts the switching, "
             "which no interrupt can break, for the thread that runs next. Threads of less than a "
             "millisecond may be missed. Ordinary users always get events of threads."),
-    PT_ROW("serve", FLAG, pt_record_settings, serve, .group = "While it goes on",
-           .help = "show the recording in a browser, each second anew",
+    PT_ROW("serve", FLAG, pt_record_settings, serve, .group = "During the recording",
+           .help = "show the recording in a browser, and update it each second",
            .details =
                "pitot prints an address, and opens no browser: it would take time from what is "
                "recorded. After the recording the page shows the profile, as `pitot serve` does, "
@@ -213,52 +213,55 @@ static int check_settings(const pt_cmd_context *context, const pt_record_setting
     const bool has_command = context->arg_count > 0;
     const char *const perf = only_perf(s);
     const bool is_perf = s->engine == PT_ENGINE_PERF || s->engine == PT_ENGINE_BPF;
+    const char *const by_perf = perf != NULL                  ? perf
+                                : s->engine == PT_ENGINE_PERF ? "--engine=perf"
+                                                              : "--engine=bpf";
     const int whom = (s->pids.count > 0) + s->all + (s->cgroup != NULL);
     if (whom == 0 && !has_command) return pt_cmd_usage(context, "no command to record");
     if (whom > 1) return pt_cmd_usage(context, "use one of --pid, --all and --cgroup");
     if (s->children && s->pids.count == 0)
         return pt_cmd_usage(context,
-                            "--children is of --pid; a command, --all and --cgroup have all "
+                            "--children needs --pid; a command, --all and --cgroup record all "
                             "processes anyway");
     if (s->repeat > 1 && !has_command)
-        return pt_cmd_usage(context, "--repeat is of a command, which it runs several times");
+        return pt_cmd_usage(context, "--repeat needs a command, which it runs several times");
     if (s->user && s->kernel)
         return pt_cmd_usage(
             context, "use --user or --kernel; without either, both kinds of time are recorded");
     if (has_command && pt_record_to_stdout(s->output))
         return pt_cmd_usage(context, "-o -: standard output is the command's; name a file");
     if (s->each_thread && (s->all || s->cgroup != NULL))
-        return pt_cmd_usage(
-            context,
-            "--each-thread is of a command or of --pid; --all and --cgroup have events of cpus");
+        return pt_cmd_usage(context, "--each-thread needs a command or --pid; --all and --cgroup "
+                                     "have one event for each CPU");
     if (s->count > 0 && s->event == NULL)
         return pt_cmd_usage(
             context,
-            "--count counts the events of --event, as in -e page-faults -c 100; the rate of "
-            "samples is -F HZ");
+            "--count needs --event, as in -e page-faults -c 100; to set the rate of samples, use "
+            "-F HZ");
     if (perf != NULL && s->engine == PT_ENGINE_PRELOAD)
         return pt_cmd_usage(context, "%s needs perf events, not --engine=preload", perf);
     if (s->wakers && (!s->off_cpu || s->engine == PT_ENGINE_PERF || s->each_thread))
-        return pt_cmd_usage(context, "--wakers needs --off-cpu, and neither --engine=perf nor "
-                                     "--each-thread: a BPF program finds out what ends waits");
+        return pt_cmd_usage(context, "--wakers needs --off-cpu and a BPF program: leave out "
+                                     "--engine=perf and --each-thread");
     if (s->switch_stacks != PT_RECORD_SWITCH_STACKS &&
         (!s->off_cpu || s->engine == PT_ENGINE_PERF || s->each_thread || s->timeline))
-        return pt_cmd_usage(context, "--switch-stacks is of --off-cpu with a BPF program, without "
-                                     "--timeline");
+        return pt_cmd_usage(context, "--switch-stacks needs --off-cpu and a BPF program, and no "
+                                     "--timeline, which takes all stacks");
     if (s->engine == PT_ENGINE_BPF && s->each_thread)
         return pt_cmd_usage(context,
                             "--each-thread needs --engine=perf: the BPF engine has no such events");
     if (s->wall && (perf != NULL || is_perf))
         return pt_cmd_usage(context,
-                            "--wall is for commands that the library is loaded into, and excludes "
-                            "%s; the waits of other processes: --off-cpu",
-                            perf != NULL ? perf : "--engine=perf and bpf");
+                            "--wall samples a command by pitot's library, and needs no perf "
+                            "events: leave out %s; for waits by perf events, use --off-cpu",
+                            by_perf);
     if (s->http != NULL && !s->serve) return pt_cmd_usage(context, "--http needs --serve");
     if (s->serve && (s->repeat > 1 || s->split))
-        return pt_cmd_usage(context, "--serve shows one recording with one file, not %s",
+        return pt_cmd_usage(context, "--serve shows one recording with one file: leave out %s",
                             s->split ? "--split" : "--repeat");
     if (s->split && (perf != NULL || is_perf))
-        return pt_cmd_usage(context, "--split is for commands that the library is loaded into");
+        return pt_cmd_usage(context, "--split needs a command and pitot's library: leave out %s",
+                            by_perf);
     return PT_EXIT_OK;
 }
 

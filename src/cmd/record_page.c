@@ -96,7 +96,7 @@ void pt_record_page_begins(void *page_memory, const char *folder)
     pt_record_page *const page = page_memory;
     const size_t length = strlen(folder);
     if (page->folder_fd >= 0 && write(page->folder_fd, folder, length) != (ssize_t)length)
-        pt_say("the page learned nothing of the recording: %s", strerror(errno));
+        pt_say("the page cannot show the recording: %s", strerror(errno));
     close_pipe(page);
 }
 
@@ -129,7 +129,7 @@ void pt_record_page_end(pt_record_page *page, const char *output)
     const int end = pt_record_stop != 0 ? pt_record_stop : pt_record_end_signal;
     const bool ends_all = end == SIGTERM || end == SIGHUP;
     if (was_told && now != 0 && now != page->before && !ends_all) {
-        pt_say("the page of the recording stays until Ctrl-C");
+        pt_say("the page stays open until Ctrl-C");
         wait_for_stop(page);
     }
     kill(page->pid, SIGTERM);

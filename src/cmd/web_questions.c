@@ -103,7 +103,7 @@ static questions read_questions(void)
             take_line(&q, line);
     }
     if (q.unread > 0)
-        pt_say("%s: left out %s: no questions, or beyond the first %d", q.path,
+        pt_say("%s: left out %s: not kept views, or beyond the first %d", q.path,
                pt_count_noun(q.unread, "lines").text, QUESTIONS_MAX);
     return q;
 }
@@ -158,7 +158,7 @@ static bool set_question(questions *q, question one)
         i++;
     if (one.at.size == 0) {
         if (i == q->item.count) {
-            pt_say("there is no question of this name");
+            pt_say("there is no kept view of this name");
             return false;
         }
         for (q->item.count--; i < q->item.count; i++)
@@ -168,7 +168,9 @@ static bool set_question(questions *q, question one)
     } else if (q->item.count < QUESTIONS_MAX) {
         PT_PUSH(q->item, one);
     } else {
-        pt_say("there are %d questions, which is the most: remove one first", QUESTIONS_MAX);
+        pt_say(
+            "%d views are kept under Questions, which is the most: remove one by its cross first",
+            QUESTIONS_MAX);
         return false;
     }
     return true;
@@ -198,7 +200,7 @@ bool pt_web_keep_question(const char *name, const char *at)
     questions q = read_questions();
     bool is_kept = q.path != NULL && !q.is_lost;
     if (q.path == NULL)
-        pt_say("there is no folder for questions: HOME and XDG_STATE_HOME name none that is yours");
+        pt_say("the view is not kept: neither XDG_STATE_HOME nor HOME names a folder of yours");
     is_kept = is_kept && set_question(&q, one) && write_questions(&q);
     free_questions(&q);
     return is_kept;

@@ -155,6 +155,6 @@ pt_status pt_format_probe(const pt_probe_input *input, const pt_format **ret_for
     }
     return pt_error_set(reterr, PT_ERR_FORMAT,
                         "not a profile in any format known here (%s); pitot formats lists them, "
-                        "--from=FORMAT insists on one",
+                        "--from=FORMAT reads it as one",
                         describe_bytes(input));
 }

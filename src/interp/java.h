@@ -40,7 +40,7 @@ extern const char *const pt_java_symbols[PT_JAVA_SYMBOLS];
 #define PT_JAVA_UNKNOWN                                                                            \
     "Java %u, whose frames this pitot does not know (it knows HotSpot 11 to 22, and 25, on "       \
     "x86-64)"
-#define PT_JAVA_LIES    "this Java keeps its methods in another way than its tables say"
+#define PT_JAVA_LIES    "pitot cannot read the methods of this Java"
 #define PT_JAVA_MISSING "names of its methods will be missing"
 
 /* Is it the path of the virtual machine's library, libjvm.so? */

@@ -95,10 +95,10 @@ void pt_python_reason(pt_python_refusal refusal, const pt_python_build *build, c
 {
     static const char *const reasons[PT_PYTHON_REFUSALS] = {
         [PT_PYTHON_READABLE] = "",
-        [PT_PYTHON_NO_VERSION] = "a Python whose version its file does not tell",
+        [PT_PYTHON_NO_VERSION] = "pitot cannot find the version of this Python",
         [PT_PYTHON_UNLOCKED] = "this Python is built without the interpreter lock",
         [PT_PYTHON_DEBUG] = "this Python is a debug build",
-        [PT_PYTHON_NO_TYPES] = "this Python does not tell where its types are",
+        [PT_PYTHON_NO_TYPES] = "pitot cannot find the types of this Python",
         [PT_PYTHON_NO_KEYS] = "a Python in a process without threads that pitot knows",
         [PT_PYTHON_LIES] = PT_PYTHON_LIE,
     };

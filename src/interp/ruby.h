@@ -35,7 +35,7 @@
 /* The reasons why frames of a Ruby cannot be read. The user sees the line REASON: PT_RUBY_MISSING.
  * pt_ruby_reason gives further reasons. */
 #define PT_RUBY_LIES    "this Ruby keeps its frames in another way than the versions that pitot knows"
-#define PT_RUBY_HIDES   "this Ruby does not tell where its frames are"
+#define PT_RUBY_HIDES   "pitot cannot find the frames of this Ruby"
 #define PT_RUBY_MISSING "names of its functions will be missing"
 
 /* Is path the name of Ruby's program or library, with or without folders? ruby, ruby3.1,

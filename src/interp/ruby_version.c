@@ -23,7 +23,7 @@ void pt_ruby_reason(const char *text, char *to, size_t bytes)
 {
     unsigned major, minor;
     if (!read_version(text, &major, &minor))
-        snprintf(to, bytes, "a Ruby that does not tell its version");
+        snprintf(to, bytes, "pitot cannot find the version of this Ruby");
     else
         snprintf(to, bytes,
                  "Ruby %u.%u, whose frames this pitot does not know (it knows 2.7, 3.1 and 3.3)",

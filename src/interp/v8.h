@@ -57,7 +57,7 @@ extern const size_t pt_v8_symbol_count;
 #define PT_V8_NODE "_ZN4node5Start"
 
 /* The lines for the user: REASON: MISSING. */
-#define PT_V8_HIDDEN  "this V8 does not tell where its objects are (no v8dbg_ symbols)"
+#define PT_V8_HIDDEN  "pitot cannot find the objects of this V8 (it has no v8dbg_ symbols)"
 #define PT_V8_UNKNOWN "this V8 keeps its objects in another way than the builds that pitot knows"
 #define PT_V8_LIES    "this V8 keeps its objects in another way than its symbols say"
 #define PT_V8_MISSING "names of JavaScript functions will be missing"

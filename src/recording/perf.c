@@ -122,15 +122,15 @@ static void describe_recording(void *arg, pt_builder *b, const pt_capture_facts 
     const uint64_t due = f->period_ns != 0 ? f->seen_ns / f->period_ns : 0;
     if (due > f->samples + f->samples / MISSED_PART)
         add_comment(b, pt_strf("ticks: %" PRIu64 " of %" PRIu64 " that were due came; the others "
-                               "met a timer that was late%s, and their time is in other samples "
+                               "were lost to a late timer%s, and their time is in other samples "
                                "of the same threads",
                                f->samples, due,
-                               f->has_walker ? " or another use of BPF at that moment" : ""));
+                               f->has_walker ? " or to another use of BPF at that moment" : ""));
     if (f->passed_waits > 0)
         add_comment(b, pt_strf("waits: the stacks of %" PRIu64 " were not taken, where a cpu had "
-                               "more than %" PRId64 " switches a second: one of up to %" PRIu64
-                               " waits was taken, and stands for as many; the totals of each "
-                               "process are exact",
+                               "more than %" PRId64 " switches a second: a stack that was taken "
+                               "stands for up to %" PRIu64 " waits; the totals of each process "
+                               "are exact",
                                f->passed_waits, run->recording->settings->switch_stacks,
                                f->wait_weight));
     if (!f->has_walker)
@@ -261,8 +261,8 @@ static void say_doubts(const perf_run *run)
     for (char *rest = refused, *line; (line = strsep(&rest, "\n")) != NULL;)
         if (line[0] != '\0') pt_say("%s", line);
     if (f->is_full)
-        pt_say("recording ended after %.1f s: it held %" PRIu64 " MB, half of what it may take, "
-               "and needs the rest to be written; " PT_MEMORY_VARIABLE
+        pt_say("the recording ended after %.1f s: it had filled %" PRIu64 " MB, half of the limit "
+               "of memory (the other half is for writing the profile); " PT_MEMORY_VARIABLE
                "=SIZE in the environment allows more",
                (double)f->duration_ns / 1e9, run->recording->memory_bytes >> 20);
     if (f->throttled > 0)
@@ -283,8 +283,8 @@ static void say_doubts(const perf_run *run)
                "have no functions of interpreters",
                pt_count_noun(f->not_walked, "processes").text, f->not_walked == 1 ? "it" : "them");
     if (f->unreadable > 0)
-        pt_say("the mappings of %s could not be read; such a process's "
-               "stacks are one frame deep",
+        pt_say("the mappings of %s could not be read; stacks there "
+               "are one frame deep",
                pt_count_noun(f->unreadable, "processes").text);
     if (f->denied > 0)
         pt_say("%s that the recorded ones started earlier could not be recorded "
@@ -353,8 +353,8 @@ static int write_and_say(perf_run *run, const pt_profile *profile)
     const bool is_copied = !f->has_walker && s->engine != PT_ENGINE_PERF;
     PT_FREE char *why_copied = why_copied_text(run, f);
     if (pt_record_is_worth_a_line(cut, f->samples))
-        pt_say("%" PRIu64 " stacks are deeper than what was copied of them, %" PRIu32
-               " KB at last: their own time is right, their outermost callers are missing%s%s",
+        pt_say("%" PRIu64 " stacks are deeper than their copies (%" PRIu32
+               " KB at the end): their own time is right, their outermost callers are missing%s%s",
                cut, (f->stack_bytes + 1023) / 1024,
                is_copied ? "; no BPF program walked them: " : "", is_copied ? why_copied : "");
     pt_record_say_incomplete(f->samples, reached + cut, dead_ends);

@@ -26,7 +26,7 @@ static void say_cut_off(void *is_again, const char *folder, time_t last_s, bool 
     struct tm local;
     if (is_told && !*(const bool *)is_again) return;
     if (localtime_r(&last_s, &local) != NULL) strftime(when, sizeof when, "%H:%M", &local);
-    pt_say("a recording was cut off at %s; its samples: pitot recover %s", when, folder);
+    pt_say("a recording was killed at %s; to save its samples: pitot recover %s", when, folder);
 }
 
 size_t pt_record_tell_cut_off(bool is_again)

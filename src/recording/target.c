@@ -241,7 +241,7 @@ char *pt_record_library(pt_error *reterr)
     char self[4096];
     const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     if (length <= 0) {
-        pt_error_errno(reterr, errno, "where this program lies cannot be read from /proc/self/exe");
+        pt_error_errno(reterr, errno, "cannot find the folder of pitot by /proc/self/exe");
         return NULL;
     }
     self[length] = '\0';

@@ -143,7 +143,7 @@ static void put_facts(pt_out *out, const pt_diff_head *head, const pt_diff *diff
     pt_outf(out, "; %s of %s functions changed by more than noise (~ marks noise)\n",
             pt_count_of(diff->real_count).text, pt_count_of(diff->count + diff->more).text);
     if (are_uneven(diff))
-        pt_outf(out, "they are of unequal weight, and tell as much as %s -> %s of equal weight\n",
+        pt_outf(out, "they differ in weight: as good as %s -> %s of equal weight\n",
                 pt_count_of(whole_count(diff->effective_count[PT_BEFORE])).text,
                 pt_count_of(whole_count(diff->effective_count[PT_AFTER])).text);
     enum { MOST_GROWTH = 10 }; /* as a multiple of the value; a larger growth is not printed */
@@ -326,7 +326,7 @@ void pt_diff_verdict_markdown(pt_out *out, const pt_diff_head *head, const pt_di
     const char *unit = head->summary[PT_AFTER].unit;
     const size_t all = diff->count + diff->more;
     if (!diff->has_errors) {
-        pt_out_text(out, "### What changed is not known: the profiles do not tell noise\n\n");
+        pt_out_text(out, "### Not decided: the profiles do not show what is noise\n\n");
     } else if (verdict->grown != NULL) {
         PT_FREE char *text = pt_verdict_text(verdict, unit, head->confidence);
         const bool is_time = counts_time(&head->summary[PT_AFTER]);

@@ -248,10 +248,10 @@ static const char *const lack_text[] = {
     [PT_LACK_LINES] = "named locations have no source line",
     [PT_LACK_BUILD_IDS] = "mapped files have no build id: names may come from another build",
     [PT_LACK_MAPPINGS] = "locations lie in no mapping",
-    [PT_LACK_PERIOD] = "the sampling period is not told",
-    [PT_LACK_TIME] = "when it was taken is not told",
-    [PT_LACK_DURATION] = "how long it took is not told",
-    [PT_LACK_ENDS] = "samples do not tell whether their stack is whole",
+    [PT_LACK_PERIOD] = "the file does not hold the sampling period",
+    [PT_LACK_TIME] = "the file does not hold the date of the recording",
+    [PT_LACK_DURATION] = "the file does not hold the duration of the recording",
+    [PT_LACK_ENDS] = "samples have no mark that says whether their stack is whole",
     [PT_LACK_WHOLE] = "samples have a stack that is cut off",
     [PT_LACK_CHECKED] =
         "samples have a stack through code without unwind rules: frames may be missing",
@@ -269,7 +269,7 @@ static void put_lacks(const info_page *page)
         /* A new recording holds no names, but reports find them in the mapped files. */
         const bool can_find = lack->kind == PT_LACK_NAMES && page->info->mapping_count > 0;
         pt_outf(page->out, "%s%s\n", lack_text[lack->kind],
-                can_find ? "; reports look for names in what is mapped" : "");
+                can_find ? "; reports look for names in the mapped files" : "");
     }
     if (page->info->lack_count > 0) return;
     begin_line(page, "missing");

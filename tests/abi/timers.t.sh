@@ -84,7 +84,7 @@ for hz in 100 1000; do
     echo "# $hz Hz: $(seen compute) of $(fact compute) s, $(seen call_kernel) of $(fact kernel) s"
     expect_equal "period at $hz Hz" "$(told period_us)" $((1000000 / (hz < ticks ? hz : ticks)))
 done
-expect_stderr_line "pitot: libprofiler: neither perf events nor timers of threads are allowed here: $ticks samples a second, not 1000"
+expect_stderr_line "pitot: libprofiler: neither perf events nor timers of threads are allowed here: taking $ticks samples a second instead of 1000"
 for case in becomes_another child_exits; do # exec keeps such a timer, fork does not
     rm -f prof prof_*
     run ./host exec_bare env CPUPROFILE=prof ./complaints $case

@@ -124,7 +124,7 @@ expect_stderr_line 'pitot: ci: name a profile to compare with the base'
 printf 'main;f 12\nmain;f -12\nmain;h 5\n' >minus.folded
 run pitot ci --base=minus.folded minus.folded
 expect_status 2
-expect_equal title "$(stdout | head -n 1)" '### What changed is not known: the profiles do not tell noise'
+expect_equal title "$(stdout | head -n 1)" '### Not decided: the profiles do not show what is noise'
 expect_stderr_line 'pitot: the profiles do not hold the number of samples *, so noise is unknown and --limit=5% cannot be checked'
 
 it 'says that a file is damaged'

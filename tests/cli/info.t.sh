@@ -27,7 +27,7 @@ expect_stdout_line 'file       a.folded: folded, 24 bytes'
 expect_stdout_line 'events     samples (count): 3 in 3 samples, shown by default'
 expect_stdout_line 'samples    3, 3 distinct stacks'
 expect_stdout_line 'depth      1 to 6 frames, median 2, mean 3.0, 99% at most 6'
-expect_stdout_line '*the sampling period is not told'
+expect_stdout_line '*the file does not hold the sampling period'
 
 it 'counts the values of labels, and the samples that have them'
 run pitot info "$golden/cpu.pb.gz"

@@ -119,10 +119,10 @@ if needs cc; then
     cc -O1 -rdynamic -o bin/node fake.c
     run pitot record -o fake.pb.gz bin/node
     expect_status 4
-    expect_equal 'what is said of it' "$(stderr | grep -c 'does not tell where its objects are')" 1
+    expect_equal 'what is said of it' "$(stderr | grep -c 'cannot find the objects of this V8')" 1
     if [ "$has_bpf" = 0 ]; then
         run pitot record --engine=bpf -o fake.pb.gz bin/node
         expect_status 4
-        expect_equal 'what is said of it by the BPF engine' "$(stderr | grep -c 'does not tell where its objects are')" 1
+        expect_equal 'what is said of it by the BPF engine' "$(stderr | grep -c 'cannot find the objects of this V8')" 1
     fi
 fi

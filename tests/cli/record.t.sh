@@ -671,7 +671,7 @@ if [ -x burn-static ]; then
     expect within "$(missed 'in 1 program')" "$(sum "$t_out/stdout")" 0.05
     expect within "$(summary seen)" "$(sum entered)" 0.05
     run pitot record --engine=preload -o mixed.pb.gz sh -c './burn 0.1 >entered; env -i ./burn 0.3'
-    expect_stderr_line 'pitot: * CPU seconds were used where the library was not: behind a cleared*'
+    expect_stderr_line 'pitot: * CPU seconds are missing: of processes that ran without the library (a cleared*'
     expect within "$(missed 'were used')" "$(sum "$t_out/stdout")" 0.05
 else
     skip 'no static libc'
@@ -755,7 +755,7 @@ if unshare -m mount -t tmpfs none /dev/shm 2>/dev/null; then
         run inside "$PITOT" recover
         expect_status 0
         [ -z "$told" ] || cp $told "$t_out/stderr"
-        expect_stderr_line "pitot: a recording was cut off at [0-9][0-9]:[0-9][0-9]; its samples: pitot recover $(dirname "$killed")"
+        expect_stderr_line "pitot: a recording was killed at [0-9][0-9]:[0-9][0-9]; to save its samples: pitot recover $(dirname "$killed")"
         expect_no_stderr_line "*$(dirname "$living")*"
     done
     run inside "$PITOT" record -o x.pb.gz ./burn 0.05
@@ -792,10 +792,10 @@ if needs strace && unshare -m sh -c 'mount -t tmpfs none /dev/shm' 2>/dev/null; 
     }
     cut_off 64m
     expect_equal 'times that TMPDIR was listed' "$(grep -c 'far", .*O_DIRECTORY' opened)" 0
-    expect_equal 'lines about it' "$(grep -c 'was cut off' at_once)" 0
-    expect_stderr_line "*was cut off at *pitot recover $PWD/far/pitot-record-abcdef"
+    expect_equal 'lines about it' "$(grep -c 'was killed' at_once)" 0
+    expect_stderr_line "*was killed at *pitot recover $PWD/far/pitot-record-abcdef"
     cut_off 1m
-    expect_equal 'lines about it' "$(grep -c "was cut off at .*pitot recover $PWD/far/pitot-record-abcdef" at_once)" 1
+    expect_equal 'lines about it' "$(grep -c "was killed at .*pitot recover $PWD/far/pitot-record-abcdef" at_once)" 1
 else
     skip 'nothing can be mounted here'
 fi

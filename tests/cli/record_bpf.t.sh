@@ -129,7 +129,7 @@ expect_status 0
 pitot traces deep.pb.gz >traces
 [ "$(sed -n '/./!q; p' <(tail -n +4 traces) | grep -c deep)" -ge 400 ] || fail "$(head -n 500 traces)"
 run pitot record --engine=perf -o cut.pb.gz ./work 1 400
-expect_stderr_has 'stacks are deeper than what was copied of them'
+expect_stderr_has 'stacks are deeper than their copies'
 
 it 'has the first stacks of a new program whole, too, which are copied'
 # 90 frames of 500 bytes are 48 KB. Each copy of the program is a file that nobody has seen before.

@@ -359,7 +359,7 @@ for options in --engine=perf '--engine=perf --each-thread' --engine=bpf; do
 done
 run pitot record --children true
 expect_status 2
-expect_stderr_line 'pitot: --children is of --pid; *'
+expect_stderr_line 'pitot: --children needs --pid; *'
 
 it 'sees what is loaded while it looks'
 cat >plugin.c <<'C'
@@ -518,7 +518,7 @@ for how in '' --timeline --off-cpu; do
     echo >burnt
     run pitot recover
     expect_status 0
-    expect_stderr_line "pitot: a recording was cut off at [0-9][0-9]:[0-9][0-9]; its samples: pitot recover $folder"
+    expect_stderr_line "pitot: a recording was killed at [0-9][0-9]:[0-9][0-9]; to save its samples: pitot recover $folder"
     run pitot recover "$folder"
     expect_status 0
     expect_stdout_line 'recovered.pb.gz: * samples, 1 journal'
@@ -710,7 +710,7 @@ PY
     expect_stdout_has do_nanosleep
     expect_no_stdout_line '*schedule*'
     expect_no_stdout_line '*syscall*'
-    expect_stderr_line 'pitot: waits.pb.gz: of the kernel'\''s functions, each wait shows the waiting one only; --native shows all'
+    expect_stderr_line 'pitot: waits.pb.gz: each wait shows only one function of the kernel, the one that waits; --native shows all'
     run pitot tree -e off-cpu --native waits.pb.gz
     expect_stdout_has schedule
     expect_equal 'lines on stderr' "$(stderr | wc -l)" 0
@@ -1168,7 +1168,7 @@ for error in 1 13 38; do
     run ./refuse $error "$PITOT" record -p $$ -o refused.pb.gz
     expect_status 1
     expect_stderr_lines 1
-    expect_stderr_line 'pitot: a seccomp filter forbids perf events here; in a container, start that with --cap-add=PERFMON*'
+    expect_stderr_line 'pitot: a seccomp filter forbids perf events here; to allow them in a container, start the container with --cap-add=PERFMON*'
 done
 run ./refuse 1 "$PITOT" record --engine=perf -o refused.pb.gz sh -c ': >ran'
 expect_status 1
@@ -1454,7 +1454,7 @@ for wrong in '-p 1 -a' '--user --kernel ls' '--engine=preload -p 1' '--count 5 l
     expect_status 2
 done
 
-it 'ends a recording that holds half of what it may take, with a line, and writes it; the command goes on'
+it 'ends a recording that has filled half of the limit of memory, with a line, and writes it; the command goes on'
 # Each sample has another stack: which of two functions calls itself is the toss of a coin.
 cat >ways.c <<'C'
 #include <stdio.h>
@@ -1486,7 +1486,7 @@ ${CC:-cc} -O1 -fno-optimize-sibling-calls ways.c -o ways || fail 'no program'
 PITOT_MAX_MEMORY=4M run pitot record --engine=perf -F 2000 -o ways.pb.gz ./ways
 expect_status 7
 expect_stdout 'the command ends by itself'
-expect_stderr_has 'half of what it may take, and needs the rest to be written; PITOT_MAX_MEMORY=SIZE'
+expect_stderr_has 'half of the limit of memory (the other half is for writing the profile); PITOT_MAX_MEMORY=SIZE'
 run pitot top ways.pb.gz
 expect_status 0
 grep -q left "$t_out/stdout" || fail 'no samples were kept'

@@ -153,7 +153,7 @@ C
 ${CC:-cc} -O1 -g -pthread -o ping ping.c || exit 1
 run pitot record --switch-stacks=500 true
 expect_status 2
-expect_stderr_has '--switch-stacks is of --off-cpu with a BPF program'
+expect_stderr_has '--switch-stacks needs --off-cpu and a BPF program'
 # sums FILE: waits and preemptions; off-CPU time and time ready, in ns.
 sums() {
     pitot dump --json -n 0 "$1" | python3 -c '
@@ -165,7 +165,7 @@ print(total("waits") + total("preemptions"), total("off-cpu") + total("ready"))'
 }
 "$PITOT" record --off-cpu --switch-stacks=500 -o ping.pb.gz ./ping 8000 >own 2>said || fail "$(cat said)"
 run pitot info ping.pb.gz
-expect_stdout_line '*waits: the stacks of * were not taken, where a cpu had more than 500 switches a second: one of up to * waits was taken, *; the totals of each process are exact*'
+expect_stdout_line '*waits: the stacks of * were not taken, where a cpu had more than 500 switches a second: a stack that was taken stands for up to * waits; the totals of each process are exact*'
 passed=$(stdout | sed -n 's/.*the stacks of \([0-9]*\) were not taken.*/\1/p')
 [ "${passed:-0}" -ge 8000 ] || fail "$(stdout)"
 # The kernel counts the switches of the process, and the threads read their own clocks; the process has a few more waits at

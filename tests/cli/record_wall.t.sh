@@ -165,7 +165,7 @@ expect_stdout_line '* nap  nap.py:3'
 it 'says what excludes it, and in what a profile differs'
 run pitot record --wall -p 1
 expect_status 2
-expect_stderr_has 'pitot: --wall is for commands that the library is loaded into, and excludes --pid; the waits of other processes: --off-cpu'
+expect_stderr_has 'pitot: --wall samples a command by pitot'\''s library, and needs no perf events: leave out --pid; for waits by perf events, use --off-cpu'
 run pitot info wall.pb.gz
 expect_stdout_line '*wall (nanoseconds):*'
 expect_stdout_line '*engine: libprofiler.so.0 in the processes, as --wall takes'

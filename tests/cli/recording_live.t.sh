@@ -53,7 +53,7 @@ expect_stderr_line 'pitot: left: name a recording without other profiles'
 it 'record --serve shows one recording with one file'
 run pitot record --serve --repeat=2 true
 expect_status 2
-expect_stderr_line 'pitot: --serve shows one recording with one file, not --repeat'
+expect_stderr_line 'pitot: --serve shows one recording with one file: leave out --repeat'
 run pitot record --http=:0 true
 expect_status 2
 expect_stderr_line 'pitot: --http needs --serve'
@@ -78,7 +78,7 @@ elif needs curl setsid; then
         kill -0 $recorder && sleep 0.1 || break
     done
     kill -INT $recorder
-    until grep -q 'the page of the recording stays until Ctrl-C' said; do kill -0 $recorder && sleep 0.1 || break; done
+    until grep -q 'the page stays open until Ctrl-C' said; do kill -0 $recorder && sleep 0.1 || break; done
     ask /again -X POST >again
     expect grep -q '"state":"ended"' again
     ask /api/top >shown

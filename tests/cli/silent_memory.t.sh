@@ -63,7 +63,7 @@ for mode in userfaultfd fuse; do
     if [ -z "$t_skip" ]; then
         record_silent --engine=perf -p $target
         expect_status 0
-        expect_stderr_line "pitot: memory of silent_memory (pid $target) does not answer: no names from its memory"
+        expect_stderr_line "pitot: the memory of silent_memory (pid $target) does not answer: functions of its interpreter may have no names"
         expect_stderr_line 'pitot: silent.pb.gz: * samples, *'
         run pitot top silent.pb.gz
         expect_stdout_line '*%  main'
@@ -76,7 +76,7 @@ begin userfaultfd
 if [ -z "$t_skip" ]; then
     record_silent --engine=perf -a
     expect_status 0
-    expect_stderr_line "pitot: memory of silent_memory (pid $target) does not answer: no names from its memory"
+    expect_stderr_line "pitot: the memory of silent_memory (pid $target) does not answer: functions of its interpreter may have no names"
     run pitot tags silent.pb.gz
     expect_stdout_has silent_memory
 fi

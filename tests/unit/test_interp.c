@@ -631,7 +631,7 @@ static void test_refusals(void **state)
     pt_python_build build = good;
     check_reason(build, "");
     build.has_types = false;
-    check_reason(build, "this Python does not tell where its types are");
+    check_reason(build, "pitot cannot find the types of this Python");
     build.is_debug = true;
     check_reason(build, "this Python is a debug build");
     build.is_unlocked = true;

@@ -147,7 +147,8 @@ static void memory_that_does_not_answer_is_given_up(void **state)
         assert_int_equal(pt_proc_read_memory(proc, addr_of(&o, (PAGES - 1) * PAGE), &byte, 1), -1);
         assert_int_equal(errno, ETIMEDOUT);
         snprintf((char *)text, sizeof text,
-                 "memory of other (pid %d) does not answer: no names from its memory\n",
+                 "the memory of other (pid %d) does not answer: functions of its interpreter may "
+                 "have no names\n",
                  (int)o.pid);
         assert_string_equal(pt_target_memory_said(procs.memory), (char *)text);
         /* Its other pages are not read any more, but those of other processes are. */
