@@ -370,7 +370,7 @@ for how in errno kill; do
     expect_stdout_line hello
     case $how in
         errno) expect_stderr_line '*PITOT_LISTEN=*: needs Linux 5.9 (close_range)' ;;
-        kill) expect_stderr_line '*PITOT_LISTEN=*: the library's thread was ended, perhaps by a seccomp filter*' ;;
+        kill) expect_stderr_line '*PITOT_LISTEN=*: the library'\''s thread was ended, perhaps by a seccomp filter: *' ;;
     esac
 done
 

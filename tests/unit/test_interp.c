@@ -639,7 +639,7 @@ static void test_refusals(void **state)
     build.minor = 15;
     check_reason(build, "Python 3.15 is not known to this version of pitot");
     build.has_version = false;
-    check_reason(build, "a Python whose version its file does not tell");
+    check_reason(build, "pitot cannot find the version of this Python");
 }
 
 int main(void)
