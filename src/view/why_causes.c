@@ -43,7 +43,7 @@ const pt_why_cause pt_why_causes[] = {
     {
         .id = "exceptions",
         .doing = "throwing and catching exceptions",
-        .advice = "return an error for what happens often",
+        .advice = "return an error code where errors are frequent",
         .rank = INTENT,
         .functions = NAMES(
             "cxa_throw", "cxa_rethrow", "cxa_allocate_exception", "cxa_end_catch",
@@ -98,7 +98,7 @@ const pt_why_cause pt_why_causes[] = {
     {
         .id = "collecting-garbage",
         .doing = "collecting garbage",
-        .advice = "make fewer objects that live short, or allow the heap to grow",
+        .advice = "make fewer short-lived objects, or allow a larger heap",
         .rank = INTENT,
         .functions =
             NAMES("v8::internal::MemoryAllocator::Unmapper*", "runtime.wbBufFlush*",
@@ -125,7 +125,7 @@ const pt_why_cause pt_why_causes[] = {
     },
     {
         .id = "waiting-for-disk",
-        .doing = "bringing files to the disk (fsync)",
+        .doing = "waiting until files are on the disk (fsync)",
         .advice = "gather several changes before each fsync",
         .rank = DEFINITE,
         .in_kernel = true,
@@ -197,7 +197,7 @@ const pt_why_cause pt_why_causes[] = {
     {
         .id = "json",
         .doing = "reading and writing JSON",
-        .advice = "exchange less, keep what was decoded, or take a faster library",
+        .advice = "exchange less data, keep decoded data, or use a faster library",
         .rank = INTENT,
         .functions =
             NAMES("file:/json/decoder.py", "file:/json/encoder.py", "file:/json/__init__.py",
@@ -210,7 +210,7 @@ const pt_why_cause pt_why_causes[] = {
     {
         .id = "xml",
         .doing = "reading, searching and writing XML and HTML",
-        .advice = "read less of it, or read it once and keep what was read",
+        .advice = "read less data, or read it once and keep the result",
         .rank = INTENT,
         .functions = NAMES("XML_Parse*", "xmlParse*", "xmlSAX*", "htmlParse*", "xmlXPath*",
                            "encoding/xml.*", "file:/xml/etree/", "file:/xml/sax/", "file:/xml/dom/",
@@ -219,7 +219,7 @@ const pt_why_cause pt_why_causes[] = {
     {
         .id = "csv",
         .doing = "reading and writing CSV",
-        .advice = "read less of it, or read it once and keep what was read",
+        .advice = "read less data, or read it once and keep the result",
         .rank = INTENT,
         .functions = NAMES("Reader_iternext", "csv_writerow", "encoding/csv.*", "file:/csv.py"),
     },
@@ -240,8 +240,8 @@ const pt_why_cause pt_why_causes[] = {
     },
     {
         .id = "finding-hosts",
-        .doing = "asking for the addresses of hosts (DNS)",
-        .advice = "ask once and keep the answer",
+        .doing = "resolving host names (DNS)",
+        .advice = "resolve each name once, and keep its address",
         .rank = DEFINITE,
         .functions = NAMES("getaddrinfo", "gethostbyname*", "gethostbyaddr*", "getnameinfo",
                            "res_query*", "res_search*", "res_nquery*", "net.(*Resolver)*",
@@ -277,7 +277,7 @@ const pt_why_cause pt_why_causes[] = {
     {
         .id = "moving-elements",
         .doing = "inserting and removing inside arrays and text",
-        .advice = "everything behind the place is moved: work at the end, or take a deque",
+        .advice = "all elements behind the place are moved: work at the end, or use a deque",
         .rank = LIBRARY,
         .functions =
             NAMES("std::vector*::erase", "std::vector*::_M_erase", "std::vector*::_M_insert_aux*",
@@ -402,7 +402,7 @@ const pt_why_cause pt_why_causes[] = {
     {
         .id = "searching-lists",
         .doing = "searching lists from end to end",
-        .advice = "keep the elements in a set or a map, or sort them and search by halves",
+        .advice = "keep the elements in a set or a map, or sort them and use binary search",
         .rank = LIBRARY,
         .calls_back = true,
         .functions = NAMES(
@@ -516,7 +516,7 @@ const pt_why_cause pt_why_causes[] = {
     {
         .id = "digests",
         .doing = "computing checksums, digests and ciphers",
-        .advice = "digest less data, or a cheaper function where no attacker is feared",
+        .advice = "digest less data, or use a cheaper function where no attacker chooses the data",
         .rank = LIBRARY,
         .functions =
             NAMES("hash/*", "node::crypto::Hash*", "node::crypto::Hmac*", "node::crypto::Cipher*",
@@ -758,7 +758,7 @@ const pt_why_cause pt_why_causes[] = {
     {
         .id = "page-faults",
         .doing = "getting fresh pages of memory from the kernel",
-        .advice = "use memory again in place of getting and returning it",
+        .advice = "use memory again, instead of returning it and getting it anew",
         .rank = SYSTEM,
         .functions = NAMES("asm_exc_page_fault", "exc_page_fault", "do_user_addr_fault",
                            "handle_mm_fault", "__handle_mm_fault", "do_anonymous_page",
@@ -818,7 +818,7 @@ const pt_why_cause pt_why_causes[] = {
     {
         .id = "system-calls-files",
         .doing = "opening files, reading folders and asking for the status of files",
-        .advice = "open each file once, and keep what was found out",
+        .advice = "open each file once, and keep its status",
         .rank = SYSTEM,
         .is_of_files = true,
         .functions =
@@ -842,7 +842,7 @@ const pt_why_cause pt_why_causes[] = {
     },
     {
         .id = "yielding",
-        .doing = "giving up the CPU and asking again at once (sched_yield)",
+        .doing = "giving up the CPU in a loop (sched_yield)",
         .advice = "wait at a lock or a condition variable, which wakes the thread",
         .rank = SYSTEM,
         .functions = NAMES("sched_yield", "x64_sys_sched_yield", "do_sched_yield", "thrd_yield",

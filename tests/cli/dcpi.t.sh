@@ -295,7 +295,7 @@ if [ -z "$graph" ]; then skip 'no compiler for x86-64'; else
     # At best A takes 100 samples, D 200, and B its own 30: 330 of 530.
     expect_stdout_line '  execution at 4 a cycle   62.3%'
     expect_stdout_line '    unexplained stall         37.7% to  37.7%'
-    expect_stdout_line '  5.7% of the samples lie in blocks that run as often as no other: *'
+    expect_stdout_line '  5.7% of the samples lie in blocks without another block to compare with: *'
     sed 's/cycles:62000/dmiss:4096/' graph.dcpicat >dmiss.dcpicat
     run pitot dcpiwhatcg -s cycles graph.dcpicat dmiss.dcpicat
     expect_stdout_line '    D-cache miss               0.0% to  37.7%'

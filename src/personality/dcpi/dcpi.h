@@ -16,7 +16,7 @@ typedef struct pt_dcpi_settings {
 /* Rows for a settings struct with a field `dcpi` of this type. */
 #define PT_DCPI_EVENT_ROW(settings)                                                                \
     PT_ROW("event", STRING, settings, dcpi.event, .letter = 'e', .metavar = "EVENT[,EVENT...]",    \
-           .help = "these events (default: all that count)",                                       \
+           .help = "show these events (default: all with counts)",                                 \
            .details = "By name or number. Several profiles of one event each are one profile of "  \
                       "all their events.")
 #define PT_DCPI_SORT_ROW(settings)                                                                 \

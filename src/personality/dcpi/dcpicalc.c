@@ -45,7 +45,7 @@ const pt_command pt_command_dcpicalc = {
     .summary = "how often the blocks of a procedure ran, and where it stalled",
     .arguments = "PROCEDURE [PROGRAM] [PROFILE...]",
     .description =
-        "Takes the procedures that match apart into basic blocks, finds those that must run "
+        "Divides the procedures that match into basic blocks, finds blocks that must run "
         "equally often, and estimates from the samples of the sort event (of time or cycles) how "
         "often that is: the block of a class with the fewest samples for its length is taken not "
         "to have stalled. Each instruction has its cycles for one execution; beyond those that it "

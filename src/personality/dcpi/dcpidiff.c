@@ -18,7 +18,7 @@ typedef struct {
 static const pt_option dcpidiff_rows[] = {
     PT_DCPI_SET_ROW(dcpidiff_settings),
     PT_ROW("compare", CHOICE, dcpidiff_settings, compare, .initial = "samples",
-           .choices = "samples cpi frequency", .help = "what of each block is compared",
+           .choices = "samples cpi frequency", .help = "the value of each block to compare",
            .details = "cpi and frequency are what pitot dcpicalc estimates of the block."),
     PT_ROW("width", DOUBLE, dcpidiff_settings, width, .initial = "4", .metavar = "N",
            .help = "instructions that the machine can begin in a cycle",

@@ -104,7 +104,7 @@ static stall_shares shares_of(const pt_flow_report *r, const summary *s)
 static void put_summary(pt_out *out, const pt_flow_report *r, const summary *s)
 {
     if (s->known <= 0) {
-        pt_out_text(out, "  no frequencies are known, so nothing can be said of stalls\n");
+        pt_out_text(out, "  no frequencies are known, so stalls are not known either\n");
         return;
     }
     const double width = s->least > 0 ? s->executed / s->least : PT_FLOW_WIDTH;
@@ -114,8 +114,8 @@ static void put_summary(pt_out *out, const pt_flow_report *r, const summary *s)
             100 * s->known / s->samples);
     if (s->alone > 0)
         pt_outf(out,
-                "  %.1f%% of the samples lie in blocks that run as often as no other: what they "
-                "took counts as their best\n",
+                "  %.1f%% of the samples lie in blocks without another block to compare with: "
+                "their time counts as their best case\n",
                 100 * s->alone / s->samples);
     pt_out_text(out, "  dynamic stalls, as shares of the time\n");
     const stall_shares x = shares_of(r, s);
@@ -143,7 +143,7 @@ static void put_block(pt_out *out, const pt_flow_report *r, const pt_procedure *
     for (unsigned k = 0; k < block->next_count; k++)
         pt_outf(out, "%s %u", k > 0 ? " or" : "", block->next[k]);
     if (block->leaves) pt_out_text(out, block->next_count > 0 ? " or leaves" : ", leaves");
-    if (block->is_indirect) pt_out_text(out, ", goes where nobody knows");
+    if (block->is_indirect) pt_out_text(out, ", goes to an unknown place");
     pt_out_char(out, '\n');
 }
 
@@ -195,8 +195,9 @@ void pt_flow_calc_text(pt_out *out, const pt_look *look, const pt_flow_report *r
         add_summary(&s, r, i, letters);
         put_summary(out, r, &s);
         if (f->has_unknown_jump)
-            pt_out_text(out, "  where some jumps go is not known; what else leads nowhere is "
-                             "taken for it\n");
+            pt_out_text(out,
+                        "  the targets of some jumps are not known: blocks that nothing leads to "
+                        "are taken for them\n");
     }
 }
 
