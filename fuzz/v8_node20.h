@@ -5,11 +5,13 @@
 #include "interp/v8.h"
 
 /* Types of objects. */
-enum { SHARED = 0x106, SCRIPT = 0xa7, SCOPE = 0x105, ODDBALL = 0x83 };
+enum { SHARED = 0x106, SCRIPT = 0xa7, SCOPE = 0x105, ODDBALL = 0x83, BYTECODE = 0xbf };
 
 static const pt_v8_layout node_20 = {
     .frame_context = -8,
     .frame_function = -16,
+    .frame_bytecode = -32,
+    .frame_position = -40,
     .map_type = 0x0c,
     .function_shared = 0x18,
     .shared_name = 0x10,
@@ -31,6 +33,7 @@ static const pt_v8_layout node_20 = {
     .type_script = SCRIPT,
     .type_scope = SCOPE,
     .type_oddball = ODDBALL,
+    .type_bytecode = BYTECODE,
     .not_string_mask = -128,
     .representation_mask = 7,
     .encoding_mask = 8,

@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 
 #include "base/plain/ascending.h"
+#include "interp/v8.h"
 #include "process/path_kind.h"
 #include "wire/proto.h"
 
@@ -50,13 +51,15 @@ enum {
     S_STACK_END,
     S_MERGE,
     S_UNCERTAIN,
-    S_ENDS
+    S_TIER,
+    S_TIERS, /* by pt_v8_tier */
+    S_ENDS = S_TIERS + PT_V8_TIERS
 };
 enum { S_COMMENT = S_ENDS + PT_JOURNAL_END_COUNT, S_MAPPINGS };
-static const char *const texts[S_ENDS] = {
+static const char *const texts[S_TIERS] = {
     [S_EMPTY] = "",      [S_SAMPLES] = "samples",         [S_COUNT] = "count",
     [S_CPU] = "cpu",     [S_NANOSECONDS] = "nanoseconds", [S_STACK_END] = "stack_end",
-    [S_MERGE] = "merge", [S_UNCERTAIN] = "uncertain",
+    [S_MERGE] = "merge", [S_UNCERTAIN] = "uncertain",     [S_TIER] = PT_V8_TIER_KEY,
 };
 
 /* A mapping; the list is sorted by start. */
@@ -214,18 +217,45 @@ static bool collect_codes(void)
     return true;
 }
 
+static const pt_journal_code *code_of(uint64_t word)
+{
+    const uint32_t number = PT_JOURNAL_CODE_NUMBER(word);
+    return number < w.code_count ? w.codes[number] : NULL;
+}
+
+/* The tier of JavaScript's innermost function in a stack. */
+static uint32_t tier_of(const uint64_t *pcs, uint32_t depth)
+{
+    for (uint32_t i = 0; i < depth; i++) {
+        const pt_journal_code *const code = code_of(pcs[i]);
+        const uint32_t tier = (uint32_t)PT_JOURNAL_CODE_PLACE(pcs[i]);
+        if ((pcs[i] & PT_JOURNAL_CODE_FRAME) == 0 || code == NULL ||
+            code->language != PT_JOURNAL_LANGUAGE_JAVASCRIPT)
+            continue;
+        return tier < PT_V8_TIERS ? tier : PT_V8_NO_TIER;
+    }
+    return PT_V8_NO_TIER;
+}
+
+static const char *tier_text(uint32_t tier)
+{
+    return pt_v8_tier_names[tier] != NULL ? pt_v8_tier_names[tier] : "";
+}
+
 /* The location of a frame of an interpreter, with the frame's word in place of an address. A frame
  * whose code found no room has no function. */
 static uint32_t code_location_of(uint64_t word)
 {
     const uint32_t before = w.locations;
     const uint32_t number = PT_JOURNAL_CODE_NUMBER(word);
-    const pt_journal_code *const code = number < w.code_count ? w.codes[number] : NULL;
+    const pt_journal_code *const code = code_of(word);
     const unsigned language = code != NULL ? code->language : PT_JOURNAL_LANGUAGE_PYTHON;
     const uint32_t mapping = w.language[language];
     const pt_python_layout *const layout = code != NULL && language == PT_JOURNAL_LANGUAGE_PYTHON
                                                ? pt_python_layout_of(3, code->minor)
                                                : NULL;
+    if (language == PT_JOURNAL_LANGUAGE_JAVASCRIPT) /* the place is a tier, which is a label */
+        word = PT_JOURNAL_CODE_FRAME | (uint64_t)number << 32;
     if (!table_has_room()) return 0;
     location *const at = slot_of(w.table, w.cap, word, mapping);
     if (at->id != 0) return at->id;
@@ -345,6 +375,8 @@ static void put_sample(const pt_journal_stack *stack, void *arg)
         pt_proto_packed(&buf, SAMPLE_VALUE, values, 2);
         put_end(&buf, stack->end);
         if (stack->merged == PT_JOURNAL_MERGED_UNCERTAIN) put_label(&buf, S_MERGE, S_UNCERTAIN);
+        const uint32_t tier = tier_of(pcs, stack->depth);
+        if (tier != PT_V8_NO_TIER) put_label(&buf, S_TIER, S_TIERS + tier);
         pt_proto_close(&buf, opened);
     });
 }
@@ -412,7 +444,9 @@ static void put_facts(void)
 static void put_strings(void)
 {
     for (size_t i = 0; i < S_COMMENT; i++) {
-        const char *const text = i < S_ENDS ? texts[i] : pt_profile_ends[i - S_ENDS];
+        const char *const text = i < S_TIERS  ? texts[i]
+                                 : i < S_ENDS ? tier_text(i - S_TIERS)
+                                              : pt_profile_ends[i - S_ENDS];
         PT_OUTPUT_PUT(buf, pt_proto_bytes(&buf, PROFILE_STRING, text, strlen(text)));
     }
     put_facts();

@@ -254,6 +254,7 @@ typedef struct pt_bpf_wait_settings {
  *             info; 0: an evaluator without frames
  *   bit 62    the frame is the outermost of those that one call of the evaluator runs
  *   bit 61    a register of the thread holds the frame (PHP)
+ *   bits 61, 62  of the innermost frame of V8: its tier (pt_v8_tier)
  *   bit 60    no frames are outside this one (all but V8)
  * The second word
  *   low half  1 + the place: CPython: in the code; V8: the number of its native frame; else the
@@ -265,6 +266,8 @@ typedef struct pt_bpf_wait_settings {
 #define PT_BPF_FRAME_LAST  (UINT64_C(1) << 60)
 #define PT_BPF_FRAME_CODE(first)                                                                   \
     ((first) & ~(PT_BPF_FRAME_ENTRY | PT_BPF_FRAME_HELD | PT_BPF_FRAME_LAST))
+#define PT_BPF_FRAME_TIER_SHIFT    61
+#define PT_BPF_FRAME_TIER(first)   ((unsigned)((first) >> PT_BPF_FRAME_TIER_SHIFT & 3))
 #define PT_BPF_FRAME_PLACE(second) ((int32_t)((uint32_t)(second)-1))
 #define PT_BPF_FRAME_CHECK(second) ((uint32_t)((second) >> 32))
 
@@ -450,6 +453,8 @@ typedef struct pt_bpf_v8_walk {
     uint32_t is_wanted;                         /* 1: note frames */
     uint32_t count, next;                       /* of the frames */
     uint32_t sample;                            /* a number for the current sample */
+    uint32_t is_in_file, unused;                /* 1: the innermost frame's pc is in a file */
+    uint64_t bytecode, position;                /* of this frame, or other words in their places */
     uint64_t object[PT_V8_OBJECT_WORDS];        /* the beginning of an object */
     pt_v8_key key;                              /* of the last function that was read */
     pt_bpf_v8_met met[1 << PT_BPF_V8_MET_BITS]; /* by hash */

@@ -73,8 +73,12 @@ static inline bool step_v8_frame(pt_bpf_cpu *c)
     pt_bpf_v8_met *const met = &walk->met[slot & ((1 << PT_BPF_V8_MET_BITS) - 1)];
     if (met->function != function || met->sample != walk->sample)
         read_v8_function(c, met, function);
-    return met->shared == 0 ||
-           append_frame(c, met->shared, (uint64_t)met->check << 32 | (walk->frames[at].place + 1));
+    if (met->shared == 0) return true;
+    const uint64_t tier = at == 0 ? v8_tier(&walk->layout, walk, walk->bytecode, walk->position,
+                                            walk->is_in_file != 0)
+                                  : PT_V8_NO_TIER;
+    return append_frame(c, met->shared | tier << PT_BPF_FRAME_TIER_SHIFT,
+                        (uint64_t)met->check << 32 | (walk->frames[at].place + 1));
 }
 
 /* Appends some functions, up to one whose code is new. Returns false if there are no more. */

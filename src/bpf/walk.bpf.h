@@ -244,7 +244,7 @@ static inline pt_unwind_end step_by_slot(pt_bpf_cpu *c, pt_unwind_state *at,
 }
 
 /* Notes the function of V8 of the frame that a step by frame pointer has just left. */
-static inline void note_v8_frame(pt_bpf_cpu *c, uint64_t fp)
+static inline void note_v8_frame(pt_bpf_cpu *c, uint64_t pc, uint64_t fp)
 {
     uint64_t below[2] = {0, 0}, at = c->v8.count; /* the function, the context */
     if (fp % WORD != 0 || !load_word(c, fp - 2 * WORD, &below[0]) ||
@@ -253,6 +253,12 @@ static inline void note_v8_frame(pt_bpf_cpu *c, uint64_t fp)
         return;
     BARRIER(at);
     if (at >= PT_BPF_FRAMES_MAX) return;
+    if (at == 0) {
+        c->v8.is_in_file =
+            c->last.kind == PT_BPF_TABLE && pc >= c->last.start && pc < c->last.limit;
+        if (!load_word(c, fp - 4 * WORD, &c->v8.bytecode)) c->v8.bytecode = 0;
+        if (!load_word(c, fp - 5 * WORD, &c->v8.position)) c->v8.bytecode = 0;
+    }
     c->v8.frames[at].function = below[0];
     c->v8.frames[at].place = c->stack.count - 1;
     c->v8.count = (uint32_t)at + 1;
@@ -308,7 +314,7 @@ static inline pt_unwind_end step_frame(pt_bpf_cpu *c)
      * pointer is below. */
     if (c->v8.is_wanted != 0 && has_fp && c->is_fp_walk && c->sp == fp + 2 * WORD && fp >= sp &&
         fp - sp >= 2 * WORD)
-        note_v8_frame(c, fp);
+        note_v8_frame(c, pc, fp);
     uint64_t count = c->stack.count;
     BARRIER(count);
     if (count >= PT_BPF_DEPTH_MAX) return PT_UNWIND_END_TRUNCATED;

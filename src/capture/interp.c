@@ -401,9 +401,10 @@ static void join_by_place(pt_named *named, pt_proc *proc, const pt_bpf_stack *wa
         if (frame == end || PT_BPF_FRAME_PLACE(frame[1]) != (int32_t)i) continue;
         const uint32_t number =
             number_of(named, proc, PT_BPF_FRAME_CODE(frame[0]), PT_BPF_FRAME_CHECK(frame[1]));
+        const unsigned tier = PT_BPF_FRAME_TIER(frame[0]);
         frame += 2;
         if (named->code.items[number].is_own_native || count == room) continue;
-        ret_chain->words[count++] = pt_named_word(number, 0);
+        ret_chain->words[count++] = pt_named_word(number, (int32_t)tier);
         ret_chain->has_frames = true;
     }
     ret_chain->count = count;
@@ -448,12 +449,29 @@ void pt_named_join(pt_named *named, pt_proc *proc, const pt_bpf_stack *walked,
                         ret_chain->words, &ret_chain->count) == PT_MERGE_CERTAIN;
 }
 
+static const known_code *code_of(const pt_named *named, uint64_t word)
+{
+    const uint32_t number = (uint32_t)(word >> 32) & 0xffffff;
+    return &named->code.items[number < named->code.count ? number : 0];
+}
+
+static int32_t place_of(uint64_t word)
+{
+    return (int32_t)((uint32_t)word - 1);
+}
+
+unsigned pt_named_tier(const pt_named *named, uint64_t word)
+{
+    const bool is_v8 = code_of(named, word)->language == PT_JOURNAL_LANGUAGE_JAVASCRIPT;
+    return is_v8 && (uint32_t)place_of(word) < PT_V8_TIERS ? (unsigned)place_of(word)
+                                                           : PT_V8_NO_TIER;
+}
+
 pt_line pt_named_line(const pt_named *named, uint64_t word, pt_function *ret_function,
                       uint8_t *ret_language)
 {
-    const uint32_t number = (uint32_t)(word >> 32) & 0xffffff;
-    const int32_t place = (int32_t)((uint32_t)word - 1);
-    const known_code *const code = &named->code.items[number < named->code.count ? number : 0];
+    const int32_t place = place_of(word);
+    const known_code *const code = code_of(named, word);
     *ret_language = code->language;
     if (code->function == PT_NONE) {
         PT_FREE char *text = pt_strf("[%s code]", pt_mapped_languages[code->language].name);

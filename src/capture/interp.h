@@ -53,6 +53,9 @@ typedef struct pt_named_chain {
 void pt_named_join(pt_named *named, pt_proc *proc, const pt_bpf_stack *walked,
                    uint32_t native_count, bool is_whole, uint32_t room, pt_named_chain *ret_chain);
 
+/* The tier (pt_v8_tier) of a word with PT_INTERP_FRAME, which the innermost function of JavaScript
+ * may have. */
+unsigned pt_named_tier(const pt_named *named, uint64_t word);
 /* The function, line and language (PT_JOURNAL_LANGUAGE_X) of a word with PT_INTERP_FRAME. */
 pt_line pt_named_line(const pt_named *named, uint64_t word, pt_function *ret_function,
                       uint8_t *ret_language);

@@ -114,7 +114,7 @@ void pt_keep_row(pt_keep *k, const pt_keep_who *who)
     const size_t at = begin_record(k, PT_KEEP_ROW);
     pt_put_le(&k->rows, k->stack_base + who->stack, 4);
     pt_put_le(&k->rows, who->pid, 4);
-    pt_put_le(&k->rows, who->is_uncertain, 4);
+    pt_put_le(&k->rows, who->is_uncertain + 2u * who->tier, 4);
     put_comm(k, who->comm);
     put_text(k, who->wait);
     put_text(k, who->waker);

@@ -49,6 +49,7 @@ typedef struct pt_keep_who {
     const char *comm;
     const char *wait, *waker; /* labels; "": none */
     bool is_uncertain;        /* label `merge` */
+    uint8_t tier;             /* label `tier`: pt_v8_tier */
 } pt_keep_who;
 
 /* ---- writing ---- */

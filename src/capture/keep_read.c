@@ -12,6 +12,7 @@
 #include "base/reader.h"
 #include "capture/keep.h"
 #include "capture/keep_int.h"
+#include "interp/v8.h"
 #include "model/process_user.h"
 
 enum { KEPT_MAX_BYTES_SHIFT = 36 };
@@ -168,10 +169,11 @@ static pt_label text_label(kept *k, const char *key, uint32_t text)
 static void read_row(kept *k, pt_reader *r)
 {
     pt_builder *const b = k->builder;
-    pt_label labels[5];
+    pt_label labels[6];
     size_t count = 0;
     const bool is_timeline = (k->flags & PT_KEEP_IS_TIMELINE) != 0;
-    const uint32_t stack = pt_read_u32(r), pid = pt_read_u32(r), is_uncertain = pt_read_u32(r);
+    const uint32_t stack = pt_read_u32(r), pid = pt_read_u32(r), kind = pt_read_u32(r);
+    const char *const tier = kind / 2 < PT_V8_TIERS ? pt_v8_tier_names[kind / 2] : NULL;
     const uint32_t comm = read_comm(k, r);
     const uint32_t wait = pt_builder_text(b, read_text(r)).v;
     const uint32_t waker = pt_builder_text(b, read_text(r)).v;
@@ -186,8 +188,9 @@ static void read_row(kept *k, pt_reader *r)
     }
     if (wait != 0) labels[count++] = text_label(k, "wait", wait);
     if (waker != 0) labels[count++] = text_label(k, "waker", waker);
-    if (is_uncertain != 0 && !is_timeline)
+    if (kind % 2 != 0 && !is_timeline)
         labels[count++] = text_label(k, "merge", pt_builder_text(b, "uncertain").v);
+    if (tier != NULL) labels[count++] = text_label(k, PT_V8_TIER_KEY, pt_builder_text(b, tier).v);
     const kept_row row = {.stack = k->stack.items[stack],
                           .labels = count > 0 ? pt_builder_labels(b, labels, count).v : 0};
     PT_PUSH(k->row, row);

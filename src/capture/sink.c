@@ -10,14 +10,17 @@
 #include "base/hash.h"
 #include "base/saturate.h"
 #include "elf/image.h"
+#include "interp/v8.h"
 #include "model/process_user.h"
 #include "process/path_kind.h"
 #include "wire/journal.h"
 
+enum { WHO_KINDS = 2 * PT_V8_TIERS };
+
 /* A distinct stack of a process. Its values are in a column of their own. */
 typedef struct {
     uint32_t stack; /* of the builder */
-    uint32_t who;   /* a row of sink.who times 2, + 1 if uncertain */
+    uint32_t who;   /* a row of sink.who times WHO_KINDS, + 1 if uncertain, + 2 * tier */
 } counted;
 
 /* A name of a process, and a kind of wait, for labels. */
@@ -179,11 +182,17 @@ static uint32_t add_location(pt_sink *sink, const pt_location *location)
     return id;
 }
 
+/* The tier of the samples of a row with that `who`. */
+static unsigned tier_of_who(uint32_t who)
+{
+    return who % WHO_KINDS / 2;
+}
+
 /* Keeps a new row, and its stack if it is new. */
 static void keep_row(pt_sink *sink, const counted *row, uint8_t end)
 {
     const pt_builder *const b = sink->builder;
-    const sink_who *const who = &sink->who.items[row->who / 2];
+    const sink_who *const who = &sink->who.items[row->who / WHO_KINDS];
     if (sink->keep == NULL) return;
     if (row->stack == sink->kept_stacks) {
         size_t depth;
@@ -197,7 +206,8 @@ static void keep_row(pt_sink *sink, const counted *row, uint8_t end)
                               .comm = pt_builder_get_text(b, (pt_string_id){who->comm}),
                               .wait = pt_builder_get_text(b, (pt_string_id){who->wait}),
                               .waker = pt_builder_get_text(b, (pt_string_id){who->waker}),
-                              .is_uncertain = row->who % 2 != 0};
+                              .is_uncertain = row->who % 2 != 0,
+                              .tier = (uint8_t)tier_of_who(row->who)};
     pt_keep_row(sink->keep, &kept);
 }
 
@@ -487,19 +497,29 @@ static uint32_t find_or_add_name(pt_sink *sink, pt_proc *proc, const char *kind)
     return proc->last_name;
 }
 
+/* The tier of the innermost function of an interpreter. */
+static unsigned tier_of(const pt_sink *sink, const pt_sink_sample *s)
+{
+    for (uint32_t i = s->kernel_count; s->has_words && i < s->count; i++)
+        if ((s->pcs[i] & PT_INTERP_FRAME) != 0) return pt_named_tier(sink->named, s->pcs[i]);
+    return PT_V8_NO_TIER;
+}
+
 static uint32_t who_of(pt_sink *sink, const pt_sink_sample *s)
 {
     pt_proc *const proc = s->proc;
-    if (s->wait != NULL) return (find_or_add_name(sink, proc, s->wait) - 1) * 2 + s->is_uncertain;
+    const uint32_t kind = tier_of(sink, s) * 2 + s->is_uncertain;
+    if (s->wait != NULL) return (find_or_add_name(sink, proc, s->wait) - 1) * WHO_KINDS + kind;
     if (proc->who == 0) proc->who = find_or_add_name(sink, proc, NULL);
-    return (proc->who - 1) * 2 + s->is_uncertain;
+    return (proc->who - 1) * WHO_KINDS + kind;
 }
 
 /* The labels of a row. A sample of a timeline has its process in columns instead. */
 static pt_labels_id labels_of(pt_sink *sink, const counted *c)
 {
-    const sink_who *const w = &sink->who.items[c->who / 2];
-    pt_label labels[5];
+    const sink_who *const w = &sink->who.items[c->who / WHO_KINDS];
+    const char *const tier = pt_v8_tier_names[tier_of_who(c->who)];
+    pt_label labels[6];
     size_t count = 0;
     if (!sink->is_timeline) {
         labels[count++] = (pt_label){.key = sink->key_pid, .kind = PT_LABEL_NUMBER, .num = w->pid};
@@ -516,6 +536,10 @@ static pt_labels_id labels_of(pt_sink *sink, const counted *c)
         labels[count++] = (pt_label){.key = pt_builder_text(sink->builder, "merge").v,
                                      .kind = PT_LABEL_STRING,
                                      .str = pt_builder_text(sink->builder, "uncertain").v};
+    if (tier != NULL)
+        labels[count++] = (pt_label){.key = pt_builder_text(sink->builder, PT_V8_TIER_KEY).v,
+                                     .kind = PT_LABEL_STRING,
+                                     .str = pt_builder_text(sink->builder, tier).v};
     return count > 0 ? pt_builder_labels(sink->builder, labels, count) : PT_NO_LABELS;
 }
 
@@ -662,7 +686,7 @@ uint32_t pt_sink_count(pt_sink *sink, uint32_t row, const pt_sink_moment *moment
         pt_saturating_into(&values[i], moment->values[i]);
     if (sink->keep != NULL && !sink->is_timeline) pt_keep_changed(sink->keep, row);
     if (!sink->is_timeline) return row;
-    const sink_who *const w = &sink->who.items[c->who / 2];
+    const sink_who *const w = &sink->who.items[c->who / WHO_KINDS];
     const pt_sample sample = {.stack = c->stack,
                               .labels = labels_of(sink, c).v,
                               .values = moment->values,
@@ -694,11 +718,12 @@ uint32_t pt_sink_woken(pt_sink *sink, uint32_t row, const char *waker)
 {
     enum { END_IS_KEPT = 0 }; /* the stack is not new */
     const counted before = sink->stack.items[row - sink->row_base];
-    sink_who who = sink->who.items[before.who / 2];
+    sink_who who = sink->who.items[before.who / WHO_KINDS];
     who.waker = pt_builder_text(sink->builder, waker).v;
     who.before = 0;
     PT_PUSH(sink->who, who);
-    return add_row(sink, before.stack, (uint32_t)(sink->who.count - 1) * 2 + before.who % 2,
+    return add_row(sink, before.stack,
+                   (uint32_t)(sink->who.count - 1) * WHO_KINDS + before.who % WHO_KINDS,
                    END_IS_KEPT);
 }
 

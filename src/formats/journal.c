@@ -16,6 +16,7 @@
 #include "base/grow.h"
 #include "base/saturate.h"
 #include "formats/format.h"
+#include "interp/v8.h"
 #include "process/path_kind.h"
 
 /* ---- header ---- */
@@ -149,6 +150,28 @@ static pt_stack_end end_of(unsigned end)
     }
 }
 
+/* The label set of a stack. tier: pt_v8_tier of its innermost function of JavaScript. */
+static pt_labels_id labels_of(pt_journal_reading *g, const pt_journal_facts *f, bool is_uncertain,
+                              unsigned tier)
+{
+    pt_label labels[4];
+    size_t count = 0;
+    if (g->label_processes) {
+        labels[count++] = (pt_label){.key = g->key_pid, .kind = PT_LABEL_NUMBER, .num = f->pid};
+        labels[count++] = (pt_label){.key = g->key_comm,
+                                     .kind = PT_LABEL_STRING,
+                                     .str = pt_builder_text(g->builder, f->comm).v};
+    }
+    if (is_uncertain)
+        labels[count++] =
+            (pt_label){.key = g->key_merge, .kind = PT_LABEL_STRING, .str = g->uncertain};
+    if (tier != PT_V8_NO_TIER)
+        labels[count++] = (pt_label){.key = pt_builder_text(g->builder, PT_V8_TIER_KEY).v,
+                                     .kind = PT_LABEL_STRING,
+                                     .str = pt_builder_text(g->builder, pt_v8_tier_names[tier]).v};
+    return count > 0 ? pt_builder_labels(g->builder, labels, count) : PT_NO_LABELS;
+}
+
 void pt_journal_add_stack(pt_journal_reading *g, pt_journal_facts *f, uint64_t weight,
                           pt_stack_end end, uint16_t epoch, unsigned merged)
 {
@@ -157,6 +180,7 @@ void pt_journal_add_stack(pt_journal_reading *g, pt_journal_facts *f, uint64_t w
         f->impossible++;
         return;
     }
+    unsigned tier = PT_V8_NO_TIER;
     bool has_native = false; /* a pc was added; interpreters' frames may come before the first pc */
     g->frame.count = 0;
     PT_GROW(g->frame, g->pc.count);
@@ -164,7 +188,11 @@ void pt_journal_add_stack(pt_journal_reading *g, pt_journal_facts *f, uint64_t w
         /* A call at the end of a mapping returns to an address behind it. */
         const uint64_t pc = g->pc.items[i];
         if ((pc & PT_JOURNAL_CODE_FRAME) != 0 && merged != PT_JOURNAL_NATIVE) {
-            has[pt_journal_language_of(g, pc)] = true;
+            const unsigned language = pt_journal_language_of(g, pc);
+            const uint32_t place = (uint32_t)PT_JOURNAL_CODE_PLACE(pc);
+            if (!has[language] && language == PT_JOURNAL_LANGUAGE_JAVASCRIPT && place < PT_V8_TIERS)
+                tier = place;
+            has[language] = true;
             g->frame.items[g->frame.count++] = pt_journal_code_location(g, pc);
             continue;
         }
@@ -182,7 +210,7 @@ void pt_journal_add_stack(pt_journal_reading *g, pt_journal_facts *f, uint64_t w
     const int64_t values[2] = {pt_saturating_product(weight, 1),
                                pt_saturating_product(weight, f->period_ns)};
     const bool is_uncertain = merged == PT_JOURNAL_MERGED_UNCERTAIN;
-    pt_builder_add(g->builder, stack, is_uncertain ? g->labels_uncertain : g->labels, values);
+    pt_builder_add(g->builder, stack, labels_of(g, f, is_uncertain, tier), values);
     for (int i = 0; i < PT_JOURNAL_LANGUAGES; i++) {
         if (!has[i]) continue;
         f->frames[i].all = pt_saturating_count(f->frames[i].all, weight);
@@ -233,7 +261,7 @@ static void add_kernel(pt_journal_reading *g, pt_journal_facts *f)
     const uint32_t frame =
         pt_builder_named_location(g->builder, PT_NOT_SAMPLED_KERNEL, PT_LOCATION_KERNEL).v;
     pt_builder_add(g->builder, pt_builder_stack(g->builder, &frame, 1, PT_STACK_END_ROOT),
-                   g->labels, values);
+                   labels_of(g, f, false, PT_V8_NO_TIER), values);
     f->weight = pt_saturating_count(f->weight, f->kernel);
     f->complete = pt_saturating_count(f->complete, f->kernel);
 }
@@ -341,20 +369,6 @@ static void read_spans(pt_journal_reading *g, pt_reader r)
     g->spans.unblocking_code = read_span(&r);
 }
 
-static void set_labels(pt_journal_reading *g, const pt_journal_facts *f)
-{
-    const pt_label labels[] = {
-        {.key = g->key_pid, .kind = PT_LABEL_NUMBER, .num = f->pid},
-        {.key = g->key_comm,
-         .kind = PT_LABEL_STRING,
-         .str = pt_builder_text(g->builder, f->comm).v},
-        {.key = g->key_merge, .kind = PT_LABEL_STRING, .str = g->uncertain},
-    };
-    const unsigned first = g->label_processes ? 0 : 2;
-    g->labels = g->label_processes ? pt_builder_labels(g->builder, labels, 2) : PT_NO_LABELS;
-    g->labels_uncertain = pt_builder_labels(g->builder, labels + first, 3 - first);
-}
-
 pt_status pt_journal_reading_add(pt_journal_reading *g, pt_reader *reader,
                                  pt_journal_facts *ret_facts, pt_error *reterr)
 {
@@ -372,7 +386,6 @@ pt_status pt_journal_reading_add(pt_journal_reading *g, pt_reader *reader,
         g->module_epoch = PT_NONE;
         g->listed = 0;
         read_spans(g, begin);
-        set_labels(g, &facts);
         g->most_weight = pt_journal_most_weight(&facts, &g->bounds);
         for (size_t i = 0; i < PT_COUNT(order); i++) {
             pt_reader pass = areas;

@@ -60,7 +60,6 @@ struct pt_journal_reading {
     uint64_t lines_read;                     /* bytes of line tables decoded so far */
     uint32_t language[PT_JOURNAL_LANGUAGES]; /* mappings of their frames; PT_NONE = none yet */
     uint32_t key_pid, key_comm, key_merge, uncertain; /* strings */
-    pt_labels_id labels, labels_uncertain;            /* label sets of the current process */
 };
 
 /* ---- journal.c ---- */

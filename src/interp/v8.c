@@ -10,6 +10,8 @@
 const pt_v8_symbol pt_v8_symbols[] = {
     {{"v8dbg_off_fp_context_or_frame_type"}, FIELD(frame_context)},
     {{"v8dbg_off_fp_function"}, FIELD(frame_function)},
+    {{"v8dbg_off_fp_bytecode_array"}, FIELD(frame_bytecode)},
+    {{"v8dbg_off_fp_bytecode_offset"}, FIELD(frame_position)},
     {{"v8dbg_class_Map__instance_type__uint16_t"}, FIELD(map_type)},
     {{"v8dbg_class_JSFunction__shared__SharedFunctionInfo"}, FIELD(function_shared)},
     {{"v8dbg_class_SharedFunctionInfo__name_or_scope_info__Object",
@@ -37,6 +39,7 @@ const pt_v8_symbol pt_v8_symbols[] = {
     {{"v8dbg_type_Script__SCRIPT_TYPE"}, FIELD(type_script)},
     {{"v8dbg_type_ScopeInfo__SCOPE_INFO_TYPE"}, FIELD(type_scope)},
     {{"v8dbg_type_Oddball__ODDBALL_TYPE"}, FIELD(type_oddball)},
+    {{"v8dbg_type_BytecodeArray__BYTECODE_ARRAY_TYPE"}, FIELD(type_bytecode)},
     {{"v8dbg_IsNotStringMask"}, FIELD(not_string_mask)},
     {{"v8dbg_StringRepresentationMask"}, FIELD(representation_mask)},
     {{"v8dbg_StringEncodingMask"}, FIELD(encoding_mask)},
@@ -91,14 +94,15 @@ static bool is_early_field(int32_t offset)
 bool pt_v8_layout_is_known(const pt_v8_layout *l)
 {
     return l->tagged_bytes == WORD && l->heap_tag == TAG && l->small_shift == 31 &&
-           l->frame_context == -WORD && l->frame_function == -2 * WORD && is_field(l->map_type) &&
-           is_early_field(l->function_shared) && is_early_field(l->shared_name) &&
-           is_early_field(l->shared_script) && is_early_field(l->shared_flags) &&
-           l->shared_name < l->shared_flags && l->shared_script < l->shared_flags &&
-           is_field(l->script_name) && is_field(l->script_source) &&
-           is_field(l->script_line_ends) && is_field(l->string_length) &&
-           is_field(l->string_chars) && is_field(l->cons_first) && is_field(l->cons_second) &&
-           is_field(l->sliced_offset) && is_field(l->thin_actual) &&
+           l->frame_context == -WORD && l->frame_function == -2 * WORD &&
+           l->frame_bytecode == -4 * WORD && l->frame_position == -5 * WORD &&
+           is_field(l->map_type) && is_early_field(l->function_shared) &&
+           is_early_field(l->shared_name) && is_early_field(l->shared_script) &&
+           is_early_field(l->shared_flags) && l->shared_name < l->shared_flags &&
+           l->shared_script < l->shared_flags && is_field(l->script_name) &&
+           is_field(l->script_source) && is_field(l->script_line_ends) &&
+           is_field(l->string_length) && is_field(l->string_chars) && is_field(l->cons_first) &&
+           is_field(l->cons_second) && is_field(l->sliced_offset) && is_field(l->thin_actual) &&
            is_field(l->external_resource) && l->scope_locals > 0 && l->scope_locals < 8 &&
            l->scope_first > l->scope_locals && l->scope_first - l->scope_locals <= 4;
 }
@@ -150,6 +154,20 @@ uint64_t pt_v8_frame_function(const uint64_t below_fp[2])
     /* A frame of another kind has a number in place of the context; the context comes after the
      * function. */
     return pt_v8_is_tagged(below_fp[0]) && pt_v8_is_tagged(below_fp[1]) ? below_fp[0] : 0;
+}
+
+const char *const pt_v8_tier_names[PT_V8_TIERS] = {
+    [PT_V8_INTERPRETER] = "interpreter",
+    [PT_V8_BASELINE] = "baseline",
+    [PT_V8_OPTIMIZED] = "optimized",
+};
+
+pt_v8_tier pt_v8_tier_of(const pt_v8_layout *layout, pt_interp_read *read, void *arg,
+                         const uint64_t below_fp[PT_V8_TIER_BELOW], bool is_in_file)
+{
+    const memory m = {.layout = layout, .read = read, .arg = arg};
+    v8_memory at = {.m = &m};
+    return v8_tier(layout, &at, below_fp[1], below_fp[0], is_in_file);
 }
 
 /* Takes two words as the positions of a function, if they are plausible. */

@@ -25,8 +25,9 @@
 
 /* Offsets in bytes from an object's tagged address; types of objects; tags of strings. */
 typedef struct pt_v8_layout {
-    int32_t frame_context, frame_function; /* from the frame pointer */
-    int32_t map_type;                      /* in a map: the object's type, 16 bits */
+    int32_t frame_context, frame_function;  /* from the frame pointer */
+    int32_t frame_bytecode, frame_position; /* likewise, of a frame whose code is bytecode */
+    int32_t map_type;                       /* in a map: the object's type, 16 bits */
     int32_t function_shared;
     int32_t shared_name, shared_script; /* shared_name: a string or a scope info */
     int32_t shared_flags; /* 32 bits; behind them is the number of the function in its script */
@@ -34,7 +35,7 @@ typedef struct pt_v8_layout {
     int32_t scope_locals, scope_first; /* numbers of fields: the count of locals, the first local */
     int32_t string_length, string_chars;
     int32_t cons_first, cons_second, sliced_offset, thin_actual, external_resource;
-    int32_t type_shared, type_script, type_scope, type_oddball;
+    int32_t type_shared, type_script, type_scope, type_oddball, type_bytecode;
     int32_t not_string_mask, representation_mask, encoding_mask;
     int32_t tag_cons, tag_external, tag_sliced, tag_thin, tag_one_byte;
     int32_t tagged_bytes, heap_tag, small_shift;
@@ -107,6 +108,26 @@ static inline bool pt_v8_is_tagged(uint64_t word)
 /* The tagged address of the function of a frame of JavaScript. below_fp: the two words below the
  * frame pointer. 0: the frame is of another kind. */
 uint64_t pt_v8_frame_function(const uint64_t below_fp[2]);
+
+/* The form of a function's code in which a frame runs. */
+typedef enum {
+    PT_V8_NO_TIER,     /* unknown */
+    PT_V8_INTERPRETER, /* bytecode, interpreted (Ignition) */
+    PT_V8_BASELINE,    /* machine code, compiled from bytecode without optimization (Sparkplug) */
+    PT_V8_OPTIMIZED,   /* Maglev, TurboFan */
+    PT_V8_TIERS
+} pt_v8_tier;
+
+/* The label of samples, and its values by tier; NULL: no label. */
+#define PT_V8_TIER_KEY "tier"
+extern const char *const pt_v8_tier_names[PT_V8_TIERS];
+
+enum { PT_V8_TIER_BELOW = 5 }; /* words below the frame pointer that tell the tier */
+
+/* The tier of a frame of JavaScript. below_fp: the PT_V8_TIER_BELOW words below the frame pointer.
+ * is_in_file: its pc is in V8's file, and not in code that V8 has made. */
+pt_v8_tier pt_v8_tier_of(const pt_v8_layout *layout, pt_interp_read *read, void *arg,
+                         const uint64_t below_fp[PT_V8_TIER_BELOW], bool is_in_file);
 
 /* Reads a function. Returns false if the memory does not fit the layout. */
 bool pt_v8_function_at(const pt_v8_layout *layout, pt_interp_read *read, void *arg,

@@ -66,10 +66,24 @@ static inline bool is_v8_string(const pt_v8_layout *layout, uint16_t type)
     return (type & (uint16_t)layout->not_string_mask) == 0;
 }
 
-/* Numbers have zeros in their low half. */
+/* Numbers have zeros in the low half of the word. */
 static inline bool is_v8_number(uint64_t word)
 {
     return (uint32_t)word == 0;
+}
+
+/* The tier of a frame by its words in the places of the bytecode and of the position in it. A frame
+ * of baseline code has the function's feedback in place of the position; a frame of optimized code
+ * has no bytecode. In V8's file (is_in_file) the frame may have not got its bytecode yet, or be of
+ * optimized code that calls a builtin without a frame. */
+static inline pt_v8_tier v8_tier(const pt_v8_layout *layout, v8_memory *heap, uint64_t bytecode,
+                                 uint64_t position, bool is_in_file)
+{
+    uint64_t map = 0;
+    if (!pt_v8_is_tagged(bytecode) || !fetch_v8(heap, bytecode - V8_TAG, &map, sizeof map) ||
+        fetch_v8_type(layout, heap, map) != (uint16_t)layout->type_bytecode)
+        return is_in_file ? PT_V8_NO_TIER : PT_V8_OPTIMIZED;
+    return is_v8_number(position) ? PT_V8_INTERPRETER : PT_V8_BASELINE;
 }
 
 /* The number of fields from the count of locals in a scope info to the first local's name, or to

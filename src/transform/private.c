@@ -29,8 +29,8 @@ static const char *const system_folder[] = {
 
 /* Keys of labels: those that pitot gives to samples, and google/pprof's key of a base's samples. */
 static const char *const kept_label[] = {
-    "pid",   "tid",   "cpu",    "comm",     "time",    "wait",
-    "waker", "merge", "marker", "category", "counter", "pprof::base",
+    "pid",   "tid",    "cpu",      "comm",    "time",        "wait", "waker",
+    "merge", "marker", "category", "counter", "pprof::base", "tier",
 };
 
 /* ---- Texts ---- */

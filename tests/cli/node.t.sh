@@ -94,6 +94,37 @@ expect [ "$(pitot top -n 0 --csv --native 2>/dev/null | grep -c 'Builtins_Interp
 expect [ "$(pitot traces -n 0 2>/dev/null | grep -c Builtins_ArrayMap)" -ge 1 ]
 expect [ "$(pitot list spin 2>/dev/null | grep -c 'x \* 31 + i')" -ge 1 ]
 
+it 'the label `tier` is the form of the code in which the innermost function ran, as the options of node force it'
+cat >tiers.js <<'J'
+function work(n) { let x = 0; for (let i = 0; i < n; i++) x = (x * 31 + i) | 0; return x }
+function used() { const { user, system } = process.cpuUsage(); return (user + system) / 1000 }
+if (process.argv[2] === 'optimized') %PrepareFunctionForOptimization(work), work(10), %OptimizeFunctionOnNextCall(work), work(10);
+for (const end = used() + 400; used() < end;) work(100000);
+const bit = parseInt(process.version.slice(1)) < 25 ? 16 : 0; // V8's runtime.h: kOptimized; another one in later versions
+console.log(bit ? (%GetOptimizationStatus(work) & bit) !== 0 : process.argv[2] === 'optimized')
+J
+# time_of_work OPTION...: the time of the function work itself
+time_of_work() { "$PITOT" top --csv "$@" --focus='^work$' tiers.pb.gz 2>/dev/null | awk -F, '$5 == "work" { print $3 }'; }
+# check_tier TIER OPTION...: nearly all samples of work have that tier. It is one row in reports.
+check_tier() {
+    local tier=$1 engine all these
+    shift
+    for engine in preload bpf; do
+        [ $engine = preload ] || [ "$has_bpf" = 0 ] || continue
+        run pitot record --engine=$engine -F 2000 -o tiers.pb.gz "$node" --allow-natives-syntax "$@" tiers.js $tier
+        expect_equal 'is it optimized, by V8 itself' "$(stdout)" "$([ $tier = optimized ] && echo true || echo false)"
+        all=$(time_of_work)
+        these=$(time_of_work --tag-focus="tier=^$tier\$")
+        expect_equal "rows of work, $engine" "$(echo "$all" | wc -l)" 1
+        expect awk -v all="${all:-0}" -v these="${these:-0}" 'BEGIN { exit !(all > 0 && these >= 0.8 * all) }'
+    done
+}
+no_opt=(--no-opt)
+! "$node" --no-maglev -e 0 2>/dev/null || no_opt+=(--no-maglev)
+check_tier interpreter "${no_opt[@]}" --no-sparkplug
+check_tier baseline "${no_opt[@]}" --always-sparkplug
+check_tier optimized --no-turbo-inlining
+
 it 'children of node end as they do alone, though fork gives them no heap of V8'
 cat >spawns.js <<'J'
 const { spawnSync } = require('node:child_process');
@@ -108,6 +139,7 @@ it 'profile.proto has them, whoever writes it'
 CPUPROFILE=$PWD/own.pb.gz CPUPROFILE_FREQUENCY=1000 LD_PRELOAD=$PITOT_BUILD/libprofiler.so.0 run "$node" app.js
 run pitot top -n 0 --csv own.pb.gz
 expect [ "$(stdout | awk -F, '$5 == "spin" || $5 == "each"' | wc -l)" -ge 1 ]
+expect [ "$(pitot tags own.pb.gz 2>/dev/null | grep -cw 'tier\|interpreter\|optimized')" -ge 2 ]
 
 it 'another program of that name, and a V8 that does not tell where its objects are'
 if needs cc; then

@@ -13,8 +13,8 @@
  * scope infos and strings (flat, of two parts, thin). */
 static void fill_v8_memory(uint64_t *seed)
 {
-    static const uint64_t kinds[] = {SHARED, SHARED, SHARED, SHARED, SHARED, SCRIPT,
-                                     SCRIPT, SCRIPT, SCOPE,  8,      9,      5};
+    static const uint64_t kinds[] = {SHARED, SHARED, SHARED,   SHARED, SHARED, SCRIPT, SCRIPT,
+                                     SCRIPT, SCOPE,  BYTECODE, 8,      9,      5};
     for (size_t i = 0; i < MEMORY_BYTES; i += 8) {
         const uint64_t random = next_random(seed), block = random / 16 % (MEMORY_BYTES / 64);
         uint64_t word = random % 16 == 0 ? random : MEMORY_ADDR + block * 64 + (random % 16 != 1);
@@ -62,6 +62,7 @@ static unsigned copy_new_function(void)
 static void functions_of_v8_have_the_checks_that_user_space_computes(void **state)
 {
     uint64_t seed = 1, compared = 0, functions = 0, parts = 0;
+    unsigned tiers = 0; /* bit i: tier i was met */
     cpu = pt_alloc(1, sizeof *cpu);
     for (unsigned round = 0; round < 3000; round++) {
         const pt_bpf_interp interp = {.v8 = {.layout = node_20}};
@@ -74,6 +75,12 @@ static void functions_of_v8_have_the_checks_that_user_space_computes(void **stat
             cpu->v8.frames[i] = (pt_bpf_v8_frame){
                 .function = MEMORY_ADDR + next_random(&seed) % MEMORY_BYTES / 8 * 8 + 1,
                 .place = 2 * i};
+        uint64_t below[PT_V8_TIER_BELOW] = {next_random(&seed), MEMORY_ADDR + round % 256 * 64 + 1};
+        cpu->v8.position = below[0] &= round % 2 == 0 ? UINT64_MAX << 32 : UINT64_MAX;
+        cpu->v8.bytecode = below[1];
+        cpu->v8.is_in_file = round % 3 == 0;
+        const unsigned tier =
+            pt_v8_tier_of(&node_20, read_for_user_space, NULL, below, round % 3 == 0);
         assert_true(begin_v8(cpu, &interp));
         while (step_v8(cpu)) {
             if (cpu->is_code_new == 0) continue;
@@ -90,10 +97,13 @@ static void functions_of_v8_have_the_checks_that_user_space_computes(void **stat
             assert_true(i == 0 || PT_BPF_FRAME_PLACE(two[1]) > (int32_t)last);
             last = (uint32_t)PT_BPF_FRAME_PLACE(two[1]);
             assert_true(last < 200 && last % 2 == 0);
+            assert_int_equal(PT_BPF_FRAME_TIER(two[0]), last == 0 ? tier : PT_V8_NO_TIER);
+            tiers |= 1u << PT_BPF_FRAME_TIER(two[0]);
             compared++;
         }
     }
     free(cpu);
+    assert_int_equal(tiers, (1u << PT_V8_TIERS) - 1);
     assert_true(compared > 10000 && functions > 1000 && parts > 100);
 }
 

@@ -394,6 +394,34 @@ static void test_random_memory(void **state)
     free(h);
 }
 
+/* The words of frames of Node 20, as its own frames-inl.h has them: position or feedback, bytecode,
+ * number of arguments, function, context. */
+static void test_tiers(void **state)
+{
+    heap *const h = calloc(1, sizeof *h);
+    const uint64_t bytecode = make(h, BYTECODE, 0x40), feedback = make(h, 0x101, 8);
+    const uint64_t function = make_function(h, ascii(h, "f"), ascii(h, ""), NULL), context = BASE;
+    const uint64_t interpreted[] = {small(54), bytecode, small(1), function, context};
+    const uint64_t baseline[] = {feedback, bytecode, small(1), function, context};
+    const uint64_t optimized[] = {small(54), feedback, small(1), function, context};
+    const uint64_t no_object[] = {small(54), BASE + BYTES + 1, small(1), function, context};
+    static const struct {
+        bool is_in_file;
+        pt_v8_tier spilled; /* of frames whose word in the bytecode's place is another */
+    } cases[] = {{true, PT_V8_NO_TIER}, {false, PT_V8_OPTIMIZED}};
+    for (int i = 0; i < 2; i++) {
+        const bool in_file = cases[i].is_in_file;
+        assert_int_equal(pt_v8_tier_of(&node_20, read_heap, h, interpreted, in_file),
+                         PT_V8_INTERPRETER);
+        assert_int_equal(pt_v8_tier_of(&node_20, read_heap, h, baseline, in_file), PT_V8_BASELINE);
+        assert_int_equal(pt_v8_tier_of(&node_20, read_heap, h, optimized, in_file),
+                         cases[i].spilled);
+        assert_int_equal(pt_v8_tier_of(&node_20, read_heap, h, no_object, in_file),
+                         cases[i].spilled);
+    }
+    free(h);
+}
+
 static void test_layout(void **state)
 {
     pt_v8_layout layout = node_20;
@@ -423,7 +451,7 @@ int main(void)
         cmocka_unit_test(test_strings),   cmocka_unit_test(test_check),
         cmocka_unit_test(test_functions), cmocka_unit_test(test_moved),
         cmocka_unit_test(test_lines),     cmocka_unit_test(test_random_memory),
-        cmocka_unit_test(test_layout),
+        cmocka_unit_test(test_tiers),     cmocka_unit_test(test_layout),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

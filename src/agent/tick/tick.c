@@ -124,6 +124,7 @@ static int step_out(pt_tick_walk *walk, pt_tick_v8_walk *v8, uint64_t *ret_word)
     enum { RECORD = 2 * sizeof(uintptr_t) }; /* the caller's frame pointer, the return address */
     *ret_word = 0;
     if (v8->facts == NULL) return pt_tick_walk_step(walk);
+    v8->pc = walk->state.pc;
     v8->sp = walk->state.sp;
     v8->fp = walk->state.fp;
     v8->has_fp = !walk->state.is_fp_lost;

@@ -93,6 +93,17 @@ void pt_tick_v8_begin(pt_tick_v8_walk *walk, pt_tick_v8_cache *cache)
     cache->lines.budget = BUDGET_CHARACTERS;
 }
 
+/* The tier of the frame at hand. */
+static pt_v8_tier tier_of(const pt_tick_v8_walk *walk)
+{
+    const pt_tick_v8_facts *const facts = walk->facts;
+    const uint64_t *const fp = (const uint64_t *)(uintptr_t)walk->fp;
+    const bool is_in_file = walk->pc - facts->low < facts->limit - facts->low;
+    pt_tick_reading r = {.pages = &walk->cache->pages, .is_fresh = true, .is_copying = true};
+    if (walk->fp - walk->sp < PT_V8_TIER_BELOW * sizeof(uint64_t)) return PT_V8_NO_TIER;
+    return pt_v8_tier_of(facts->layout, pt_tick_read_memory, &r, fp - PT_V8_TIER_BELOW, is_in_file);
+}
+
 uint64_t pt_tick_v8_word(pt_tick_v8_walk *walk)
 {
     enum { WORDS = 2 * sizeof(uint64_t) }; /* context and function, below the frame pointer */
@@ -102,10 +113,13 @@ uint64_t pt_tick_v8_word(pt_tick_v8_walk *walk)
         return 0;
     const uint64_t function = pt_v8_frame_function((const uint64_t *)(uintptr_t)walk->fp - 2);
     if (function == 0) return 0;
+    const bool is_innermost = !walk->has_met;
+    walk->has_met = true;
     const pt_tick_v8_slot *const slot = look_up(walk->cache, walk->facts, function);
     if (slot != NULL && !slot->function.has_script) return 0;
     pt_tick_note_look(PT_JOURNAL_LANGUAGE_JAVASCRIPT, slot != NULL);
     if (slot == NULL) return 0;
+    const pt_v8_tier tier = is_innermost ? tier_of(walk) : PT_V8_NO_TIER;
     walk->count++;
-    return PT_TICK_FRAME_WORD(slot->number, 0);
+    return PT_TICK_FRAME_WORD(slot->number, (int)tier);
 }

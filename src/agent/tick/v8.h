@@ -56,8 +56,9 @@ typedef struct {
     const pt_tick_v8_facts *facts; /* NULL: there is no V8 */
     pt_tick_v8_cache *cache;
     uint32_t count;
-    uint64_t sp, fp; /* of the native frame at hand */
+    uint64_t pc, sp, fp; /* of the native frame at hand */
     bool has_fp;
+    bool has_met; /* a frame of JavaScript, or of V8's own functions, was met */
 } pt_tick_v8_walk;
 
 /* cache: the thread's, or NULL. */
