@@ -84,7 +84,7 @@ static const int64_t *values_of(const void *arg, uint32_t stack)
     return values[stack];
 }
 
-/* Stack n: location n at 0x1000 + n, under location 0; process 7 or 8. */
+/* Stack n: location n at 0x1000 + n, under location 0; process 7 or 8, tier n modulo 4. */
 static void add_stack(pt_keep *keep, uint32_t n)
 {
     const uint32_t frames[] = {n, 0};
@@ -95,7 +95,8 @@ static void add_stack(pt_keep *keep, uint32_t n)
                                      .comm = "prog",
                                      .wait = "",
                                      .waker = n % 5 == 4 ? "waker" : "",
-                                     .is_uncertain = n % 3 == 2});
+                                     .is_uncertain = n % 3 == 2,
+                                     .tier = n % 4});
 }
 
 static void count(pt_keep *keep, uint32_t n, int64_t more)
@@ -123,8 +124,26 @@ static const pt_profile *read_keep(void)
     return profile;
 }
 
+/* The text of a label of sample n; NULL: it has none of that key. */
+static const char *label_of(const pt_profile *p, uint32_t n, const char *key)
+{
+    const uint32_t set = p->sample->labels[n];
+    for (uint64_t i = p->labels->offset[set]; i < p->labels->offset[set + 1]; i++)
+        if (strcmp(pt_text(p, p->labels->row[i].key), key) == 0)
+            return pt_text(p, p->labels->row[i].str);
+    return NULL;
+}
+
+static void check_label(const pt_profile *p, uint32_t n, const char *key, const char *expected)
+{
+    const char *const text = label_of(p, n, key);
+    assert_int_equal(text != NULL, expected != NULL);
+    if (expected != NULL) assert_string_equal(text, expected);
+}
+
 static void what_was_written_comes_back(void **state)
 {
+    static const char *const tiers[] = {NULL, "interpreter", "baseline", "optimized"};
     FREE_BUILDER pt_builder *b = builder_with_events();
     pt_keep *const keep = open_keep(b, false);
     for (uint32_t n = 0; n < STACKS; n++) {
@@ -153,6 +172,9 @@ static void what_was_written_comes_back(void **state)
         assert_int_equal(p->sample->value[0][n], 1 + (n % 3 == 0 ? n : 0));
         const uint32_t leaf = pt_stack_frames(p, p->sample->stack[n])[0];
         assert_int_equal(p->location->address[leaf], 0x1000 + n);
+        check_label(p, n, "tier", tiers[n % 4]);
+        check_label(p, n, "merge", n % 3 == 2 ? "uncertain" : NULL);
+        check_label(p, n, "waker", n % 5 == 4 ? "waker" : NULL);
     }
     assert_string_equal(pt_text(p, p->mapping->row[0].file), "/bin/prog");
     assert_string_equal(pt_text(p, p->mapping->row[0].build_id), "abcd");
