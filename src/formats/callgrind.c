@@ -16,7 +16,7 @@
  * Specification: "Callgrind Format Specification" of the valgrind manual (cl-format). In addition:
  * - A function is identified by object, file of its cost lines and name, as in callgrind_annotate.
  * - A name may be used before its definition.
- * - Costs may be relative to the previous line's, as speedscope's reader accepts them.
+ * - Costs may be relative to the costs of the previous line, as speedscope's reader accepts them.
  * - An event "Time_(10ns)" or "cpu(ms)" states its unit, as converters for KCachegrind write it.
  * - The first event is the default, unless a line "desc: Default event: cpu(ms)" names another. The
  *   specification lets readers ignore descriptions of unknown types.
@@ -66,7 +66,7 @@ typedef struct {
     uint32_t stack; /* PT_NONE until the position has a cost */
 } position;
 
-/* Calls from one position to another. */
+/* The calls from one position to another position. */
 typedef struct {
     uint32_t from, to; /* locations */
     uint64_t calls;
@@ -77,7 +77,8 @@ typedef struct {
     const pt_read_hooks *hooks;
     pt_reader *lines;
     pt_reader whole;                                 /* all lines, from the start */
-    name_table names[NAMES_COUNT], all[NAMES_COUNT]; /* names so far; names of the whole file */
+    name_table names[NAMES_COUNT], all[NAMES_COUNT]; /* names defined so far; first definition of
+                                                      * each name in the whole file */
     bool has_all;                                    /* all is filled */
     bool has_addr, has_line;
     uint32_t events;
@@ -130,7 +131,7 @@ static int probe_callgrind(const pt_probe_input *input)
 
 /* ---- Numbers ---- */
 
-/* Parses digits whose value may exceed 64 bits. Returns UINT64_MAX if it does. */
+/* Parses digits whose value may exceed 64 bits. Returns UINT64_MAX if the value does. */
 static uint64_t parse_long_number(const char *at, size_t bytes, unsigned base)
 {
     uint64_t value = 0;
@@ -211,8 +212,8 @@ static bool take_costs(callgrind_reader *c, pt_span *s)
 
 /* ---- Names ---- */
 
-/* Parses the id of "(12) name", "(12)" or "name", and moves *s to the name. *ret_id: the id + 1; 0
- * = no id. Returns false if the id exceeds the limit. */
+/* Parses the id of "(12) name", "(12)" or "name", and moves *s to the name. *ret_id is the id + 1,
+ * or 0 if there is no id. Returns false if the id exceeds the limit. */
 static bool take_name(pt_span *s, uint64_t *ret_id)
 {
     *ret_id = 0;
@@ -275,8 +276,8 @@ static const struct {
     {"jfn=", NAMES_FUNCTION, SETS_NOTHING},
 };
 
-/* Returns the index in `places` of the key that begins the line, or -1. *ret_name is the text after
- * the "=", without blanks around it. */
+/* Returns the index in `places` of the key that begins the line, or -1 if the line begins with no
+ * key. *ret_name is the text after the "=", without blanks around it. */
 static int place_line(pt_span line, pt_span *ret_name)
 {
     for (size_t i = 0; i < PT_COUNT(places); i++) {
@@ -352,7 +353,8 @@ static void add_event(callgrind_reader *c, pt_span name)
     }
     PT_FREE char *text = pt_strndup(unit.at, unit.size);
     const pt_unit *const known = pt_unit_parse(text);
-    if (known != NULL && known->factor == 1) /* in the usual spelling, so that profiles merge */
+    if (known != NULL && known->factor == 1) /* the usual spelling of the unit, so that profiles
+                                              * merge */
         unit = known->family == PT_FAMILY_TIME    ? (pt_span){"nanoseconds", 11}
                : known->family == PT_FAMILY_BYTES ? (pt_span){"bytes", 5}
                                                   : unit;
@@ -387,7 +389,7 @@ static pt_status take_events(callgrind_reader *c, pt_span list, pt_error *reterr
     return PT_OK;
 }
 
-/* Sets the default event: the event that the file names, else its first event, as
+/* Sets the default event: the event that the file names, else the file's first event, as
  * callgrind_annotate and KCachegrind do. */
 static void choose_event(callgrind_reader *c)
 {
@@ -450,7 +452,8 @@ static void keep_header(callgrind_reader *c, pt_span key, pt_span value)
     }
 }
 
-/* Parses "key: value". *ret_is_one: the line has this form. Fails if the value is invalid. */
+/* Parses "key: value". *ret_is_one is true if the line has this form. Fails if the value is
+ * invalid. */
 static pt_status header_line(callgrind_reader *c, pt_span line, bool *ret_is_one, pt_error *reterr)
 {
     size_t length = 0;
@@ -527,8 +530,8 @@ static bool is_at(const position *p, uint64_t address, int64_t line)
     return p->address == address && p->line == line;
 }
 
-/* Finds a position anywhere in a place; PT_NONE = new. Few positions need this, so the index is
- * filled on demand. */
+/* Finds a position of a place among all its positions. Returns PT_NONE if the position is new. Few
+ * look-ups get here, so the index is filled on demand. */
 static uint32_t find_position(callgrind_reader *c, const position *wanted)
 {
     for (; c->indexed < c->position.count; c->indexed++)
@@ -555,7 +558,8 @@ static uint32_t add_position(callgrind_reader *c, place *p, position row)
     return id;
 }
 
-/* Finds a position that is the place's latest, the next, or the first; else PT_NONE. */
+/* Returns the position if it is the place's latest one, the one after that, or the first; else
+ * PT_NONE. */
 static uint32_t near_position(const callgrind_reader *c, const place *p, uint64_t address,
                               int64_t line)
 {
@@ -655,7 +659,7 @@ static uint32_t call_between(callgrind_reader *c, uint32_t from, uint32_t to)
     return id;
 }
 
-/* Adds to the calls between two positions, which may be on several lines. */
+/* Adds a call to the sum of the calls between two positions, since several lines may state them. */
 static void add_call(callgrind_reader *c, uint32_t from, uint32_t to, const int64_t *cost)
 {
     const uint32_t id = c->latest_call = call_between(c, from, to);

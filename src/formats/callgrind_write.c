@@ -6,7 +6,7 @@
  * names it with --separate-recs, so that no cost is counted twice at any depth. Inlined functions
  * are functions.
  *
- * Addresses are left out: speedscope takes the line number behind an address for a cost.
+ * Addresses are left out: speedscope takes the line number after an address for a cost.
  *
  * Only profiles with arcs have numbers of calls. Other calls get the number 1, since
  * callgrind_annotate ignores calls with 0. */
@@ -141,7 +141,7 @@ static bool is_same_place(const cost_row *a, const cost_row *b)
            a->target_line == b->target_line;
 }
 
-/* Appends a row without costs to the chain. */
+/* Appends a row, whose costs are 0, to the chain. */
 static uint32_t append_row(const callgrind_writer *w, cost_rows *to, chain *in, cost_row row,
                            uint64_t hash)
 {
@@ -156,7 +156,7 @@ static uint32_t append_row(const callgrind_writer *w, cost_rows *to, chain *in, 
     return id;
 }
 
-/* Adds the values to the row for this node, line and callee, which is appended if it is new. */
+/* Adds the values to the row for this node, line and callee, and appends the row if it is new. */
 static void add_cost(callgrind_writer *w, cost_rows *to, chain *in, cost_row row)
 {
     row.next = PT_NONE;
@@ -320,7 +320,8 @@ static void put_position(callgrind_text *t, int64_t line)
 
 static void put_costs(callgrind_text *t, const int64_t *costs)
 {
-    for (uint32_t e = 0; e < t->w->events; e++) /* zeros, too: speedscope makes NaN of no cost */
+    for (uint32_t e = 0; e < t->w->events; e++) /* also zeros, since speedscope shows NaN if a line
+                                                 * has no cost */
         pt_outf(t->out, " %" PRId64, costs[e]);
     pt_out_char(t->out, '\n');
 }
@@ -387,7 +388,7 @@ static char *event_word(const pt_profile *p, uint32_t e, uint64_t *changed)
 }
 
 /* Writes the line that names the default event, unless that is the first event. If several events
- * have the same word, readers take the last of them. */
+ * have the same word, readers take the last of these events. */
 static void put_shown(callgrind_text *t, pt_diag *diag)
 {
     const pt_profile *const p = t->w->p;
@@ -454,7 +455,7 @@ static void put_header(callgrind_text *t, const pt_write_options *options)
 
 static void put_text(callgrind_writer *w, pt_out *out, const pt_write_options *options)
 {
-    /* No object and no file was written yet, so the first function writes both. */
+    /* No object and no file is written yet, so both are written before the first function. */
     callgrind_text t = {.w = w, .out = out, .object = PT_NONE, .file = PT_NONE};
     for (unsigned k = 0; k < 3; k++)
         pt_index_init(&t.names[k].index);

@@ -29,8 +29,8 @@ typedef enum {
     MARK_LOAD_END,
 } mark_kind;
 
-/* A kind of mark of which events may be open, or a counter. The key, pid and three more numbers, is
- * the same at both ends of a mark, and in all events of a counter. */
+/* A set of marks that are opened and closed by events of the same key, or a counter. The key (pid
+ * and three more numbers) is the same at both ends of a mark, and in all events of a counter. */
 typedef struct {
     uint32_t pid, part[3];
     uint32_t open; /* the latest event that is open; PT_NONE = none */
@@ -42,7 +42,7 @@ typedef struct {
     pt_marks *marks;
     PT_VECTOR(slot) slot;
     pt_index index;
-    int64_t *length;  /* length of each event in ns; -1 = the event's end was not found yet */
+    int64_t *length;  /* length of each event in ns; -1 = the end of the event is not found yet */
     uint32_t *before; /* of an open event: the earlier open event of the same slot */
 } chrome_marks;
 
@@ -167,7 +167,7 @@ static void pair_event(chrome_marks *c, uint32_t row, bool functions)
 
 /* ---- Samples ---- */
 
-/* Labels of the members of "args", and of "data" and "detail" in it. */
+/* Makes labels of the members of "args", and of the members of "data" and "detail" in "args". */
 static void take_args(const trace_reader *t, const trace_event *e, pt_marks *marks)
 {
     PT_AUTO(pt_json_r) r = {0};

@@ -201,8 +201,8 @@ static void add_mark(trace_reader *t, const trace_event *e)
 /* By track and time; marks of one time stay in the file's order. */
 PT_ORDER(compare_marks, mark, PT_UP(track) ?: PT_UP(ts) ?: PT_UP(order));
 
-/* By time. Of functions that begin at the same time, the longest is the outermost; equal ones stay
- * in the file's order. */
+/* By time. Of functions that begin at the same time, the longest is the outermost; functions that
+ * are equal in both stay in the file's order. */
 PT_ORDER(compare_whole, mark, PT_UP(ts) ?: PT_DOWN(length) ?: PT_UP(order));
 
 static int64_t end_of(const mark *m)
@@ -346,7 +346,7 @@ static pt_status conclude_profile(trace_reader *t, uint64_t homeless, const pt_e
         pt_diag_add(diag, t->beginless, "marks that end and did not begin, left out");
     if (t->endless > 0)
         pt_diag_add(diag, t->endless, "marks that begin and do not end, shown as moments");
-    /* A list may lack its end: programs that are killed write none. */
+    /* The end of the list may be missing, since a killed program does not write it. */
     if (error->status != PT_OK) return pt_json_failed(error, t->b, reterr);
     if (homeless > 0)
         return pt_error_set(reterr, PT_ERR_DAMAGED, "samples of missing nodes left out; kept %s",

@@ -17,13 +17,14 @@ typedef struct {
     uint32_t pid, tid, name; /* name: string */
 } track;
 
-/* An event, as the file has it. */
+/* An event of the file. */
 typedef struct {
     uint32_t name, category, id; /* strings */
     char phase;
     int64_t ts, length, pid, tid; /* nanoseconds; length -1 = none */
-    size_t args, args_end;        /* bytes of its "args"; equal = none */
-    size_t at;                    /* its offset in the file */
+    size_t args, args_end;        /* where the event's "args" begin and end in the file; equal if it
+                                   * has none */
+    size_t at;                    /* the event's offset in the file */
 } trace_event;
 
 /* A function begins, or ends, on a track. */
@@ -48,8 +49,8 @@ typedef struct {
     uint64_t unbalanced, endless, beginless;
 } trace_reader;
 
-/* Begins to read the event's args, behind their brace. Returns false if there are none. The caller
- * calls pt_json_r_done on *ret in any case. */
+/* Begins to read the event's args, after their opening brace. Returns false if there are none. The
+ * caller calls pt_json_r_done on *ret in any case. */
 bool pt_chrome_args(const trace_reader *t, const trace_event *e, pt_json_r *ret);
 /* The thread of an event, made if it is new; valid until the next call. */
 track *pt_chrome_track(trace_reader *t, const trace_event *e);
@@ -58,8 +59,8 @@ bool pt_chrome_is(const trace_reader *t, const trace_event *e, const char *name)
 
 /* Is the event a mark or a counter, in any file? */
 bool pt_chrome_is_mark(const trace_reader *t, const trace_event *e);
-/* The events (bits PT_MARKS_x of marks.h) that the file's marks and counters need. functions: its
- * functions also become marks. */
+/* The events (bits PT_MARKS_x of marks.h) that the file's marks and counters need. functions: the
+ * functions of the file also become marks. */
 unsigned pt_chrome_marks_needed(const trace_reader *t, bool functions);
 /* Adds a sample for each mark and counter. */
 void pt_chrome_put_marks(trace_reader *t, pt_marks *marks, bool functions);

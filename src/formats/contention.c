@@ -2,7 +2,7 @@
  *
  *   --- contentionz 1 ---                or --- contention: or --- mutex:
  *   cycles/second = 3201000000           unit of a sample's first number
- *   sampling period = 100                1 of 100 contentions is listed
+ *   sampling period = 100                one of 100 contentions is listed
  *   ms since reset = 16502830            duration
  *   discarded samples = 0
  *          100     10 @ 0xbccc97 0xc61202          cycles, contentions
@@ -11,9 +11,9 @@
  *   --- Stacks:                          begins the older form, whose samples are CYCLES @ 0x...
  *
  * Rule: parseContention of google/pprof (profile/legacy_profile.go): contentions times the period;
- * cycles times the period, divided by the rate in cycles a nanosecond. Without a rate, cycles count
- * as nanoseconds. All addresses are return addresses. A Java profile begins with the same line and
- * then states its format (formats/java.c). */
+ * cycles times the period, divided by the rate in cycles per nanosecond. Without a rate, cycles
+ * count as nanoseconds. All addresses are return addresses. A Java profile begins with the same
+ * line and then states its format (formats/java.c). */
 #include "formats/legacy.h"
 
 #include <inttypes.h>
@@ -155,7 +155,7 @@ static pt_status contention_write(const pt_profile *p, const pt_output *output,
     pt_out *const out = output->open(output->context, "", reterr);
     if (out == NULL) return reterr != NULL ? reterr->status : PT_ERR_SYSTEM;
     const pt_provenance *const from = pt_profile_provenance(p);
-    /* One cycle a nanosecond and a period of 1, so that the values stay unscaled. */
+    /* One cycle per nanosecond and a period of 1, so that the values stay unscaled. */
     pt_outf(out,
             "--- contentionz 1 ---\ncycles/second = 1000000000\nsampling period = 1\n"
             "ms since reset = %" PRId64 "\ndiscarded samples = %" PRIu64 "\n",

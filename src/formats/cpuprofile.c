@@ -15,9 +15,9 @@
  * columns count from 0 and are the start of the function. The node without a parent, "(root)", is
  * not a function.
  *
- * A sample represents the time from its own time to the next sample's, as in speedscope and
- * DevTools; the last one represents none. Times that decrease are raised to the previous time.
- * Without samples, the hit counts are read. Line ticks are ignored. */
+ * A sample represents the time from its own time to the time of the next sample, as in speedscope
+ * and DevTools; the last sample represents no time. Times that decrease are raised to the previous
+ * time. Without samples, the hit counts are read. Line ticks are ignored. */
 #include "formats/cpuprofile.h"
 
 #include "base/hash.h"
@@ -104,7 +104,8 @@ static void read_hits(cpuprofile_reader *c, cpu_node *n)
         c->lost++;
 }
 
-/* Reads a node whose brace was read, and the nodes within it, up to its closing brace. */
+/* Reads a node whose opening brace was read, and the nodes within this node, up to its closing
+ * brace. */
 static void read_node(cpuprofile_reader *c)
 {
     pt_json_r *const r = c->json;
@@ -232,7 +233,7 @@ static void place_in_time(cpuprofile_reader *c)
     }
 }
 
-/* Adds the samples; `common` has the fields that all of them share. */
+/* Adds the samples; `common` has the fields that all these samples share. */
 static void put_samples(cpuprofile_reader *c, const pt_sample *common)
 {
     for (size_t i = 0; i < c->sample.count; i++) {

@@ -55,10 +55,10 @@ typedef struct {
 void pt_cpuprofile_init(cpuprofile_reader *c, pt_builder *builder);
 void pt_cpuprofile_done(cpuprofile_reader *c);
 /* Reads the members of the object of c->json whose brace was read: nodes, samples, times. Appends
- * them to those of earlier calls, since a trace has a profile in pieces. */
+ * these to the ones of earlier calls, since a trace has a profile in pieces. */
 void pt_cpuprofile_members(cpuprofile_reader *c);
 /* Adds the samples that have times to the builder, whose events are samples and time. common: pid,
- * tid, comm of all of them. */
+ * tid and comm of all these samples. */
 void pt_cpuprofile_put(cpuprofile_reader *c, const pt_sample *common);
 /* Adds what was dropped to diag. */
 void pt_cpuprofile_report(const cpuprofile_reader *c, pt_diag *diag);

@@ -1,9 +1,9 @@
 /* cpuprofile_write.c: writes a .cpuprofile; cpuprofile.c draws the format.
  *
  * A profile in the form that cpuprofile.c reads keeps its times. In any other profile, samples are
- * written one after the other, each with its weight as its duration; their order need not be that
- * of time. A further sample of (root), marked by a key of pitot's own (CPUPROFILE_END), ends the
- * last sample. Weights that are not time become a microsecond each, which is reported.
+ * written one after the other, each with its weight as its duration; the samples need not be in the
+ * order of time. A further sample of (root), marked by a key of pitot's own (CPUPROFILE_END), ends
+ * the last sample. Weights that are not time become a microsecond each, which is reported.
  */
 #include "formats/cpuprofile.h"
 

@@ -1,4 +1,4 @@
-/* dcpi.c: reads DCPI profiles of versions 0.06 and 0.07: an image and an event a file.
+/* dcpi.c: reads DCPI profiles of versions 0.06 and 0.07. A file has one image and one event.
  *
  *   version pdb-0.07            header: lines of keyword and rest, the last one "samples"
  *   image 1b2c3d...
@@ -9,10 +9,12 @@
  *                                              count i is at tstart + offset + i * granule
  *   | total_offsets | total_samples |          the last eight bytes of the file
  *
- * Source: the page "DCPI profile format". The reader resolves its contradictions as follows:
+ * Source: the page "DCPI profile format". The reader resolves the contradictions of that page as
+ * follows:
  * - `version` and `tstart` have lines of their own, although the page's grammar lacks them. Both
  *   are always written; the reader reports a missing line.
- * - `period` is listed as required and as optional: it is optional, and then unknown.
+ * - `period` is listed both as required and as optional: the reader treats it as optional; a
+ *   missing period is unknown.
  * - `path` may occur several times.
  * - <number> is the number of counts. A granule is 4 bytes, an Alpha instruction, unless a line
  *   `granule N`, which only pitot writes, sets another.
@@ -158,7 +160,7 @@ static void take_version(header_reading *s, pt_span rest)
     s->h.has_version = true;
 }
 
-/* Parses a number of the header. If it is invalid, it is reported and *ret is unchanged. */
+/* Parses a number of the header. An invalid number is reported and leaves *ret unchanged. */
 static bool take_number(header_reading *s, const char *keyword, pt_span rest, int base,
                         uint64_t *ret)
 {
@@ -207,7 +209,7 @@ static void take_line(header_reading *s, pt_span line)
     }
 }
 
-/* Is the line "samples", perhaps with blanks behind it? */
+/* Is the line "samples", perhaps followed by blanks? */
 static bool is_last_line(pt_span line)
 {
     pt_span word, rest;

@@ -16,7 +16,7 @@
 #define PT_DCPI_ALPHA_GRANULE 4
 
 typedef struct pt_dcpi_header {
-    uint32_t major, minor; /* from the version line; 0.07 without one */
+    uint32_t major, minor; /* from the version line; 0.07 if there is no version line */
     uint64_t tstart, tsize;
     uint64_t file_offset; /* offset of tstart in the image's file, from a line of pitot's own */
     uint64_t granule;
@@ -30,7 +30,7 @@ typedef struct pt_dcpi_header {
 #define PT_DCPI_UNKNOWN  "-" /* for texts, since a line cannot be empty */
 #define PT_DCPI_NO_IMAGE "0" /* for an image without an identification */
 
-/* Splits a header line into keyword and rest; false for a blank line. */
+/* Splits a header line into keyword and rest; returns false for a blank line. */
 bool pt_dcpi_split(pt_span line, pt_span *ret_keyword, pt_span *ret_rest);
 
 /* Parses digits of base 10, or 16 with an optional 0x, up to the end or the first blank. False
@@ -47,10 +47,11 @@ bool pt_dcpi_parse_time(pt_span text, int64_t *ret_ns);
  * least 15 bytes. */
 void pt_dcpi_format_time(int64_t ns, char *buf);
 
-/* Adds the image's mapping. Its foreign id is "dcpi:HEX"; its build id is set when the
+/* Adds the image's mapping. Its foreign id is "dcpi:HEX"; its build id is also set if the
  * identification has the length of a build id. */
 pt_mapping_id pt_dcpi_mapping(pt_builder *b, const pt_dcpi_header *header);
-/* The digits of the image line for a mapping: its DCPI identification, else its build id, else "0".
+/* The digits of the image line for a mapping: the mapping's DCPI identification, else the mapping's
+ * build id, else "0".
  */
 const char *pt_dcpi_image_text(const pt_profile *p, const pt_mapping *m);
 
@@ -61,8 +62,9 @@ void pt_dcpi_add(pt_builder *b, pt_mapping_id mapping, uint64_t address, const i
 
 /* The values of a profile summed by leaf address. */
 typedef struct pt_dcpi_counts {
-    uint32_t *event; /* rows of the profile's events: all events of kind count; if there are none,
-                        the event of time in ns, whose values are divided by the profile's period */
+    uint32_t *event; /* rows of the profile's events: all events of kind count; if there are no such
+                      * events, the event of time in ns, whose values are divided by the profile's
+                      * period */
     uint32_t event_count;
     size_t *first;     /* [mappings + 1]: the addresses of mapping m are [first[m], first[m + 1]) */
     uint64_t *address; /* distinct and ascending in each mapping */
@@ -72,7 +74,7 @@ typedef struct pt_dcpi_counts {
 } pt_dcpi_counts;
 
 /* Sums up the profile. Omitted data is counted in diag (may be NULL). Fails if the profile has
- * neither an event of kind count nor one of time, or no mappings. The caller ends with
+ * neither an event of kind count nor one of time, or no mappings. The caller frees *ret_counts with
  * pt_dcpi_counts_done. */
 pt_status pt_dcpi_counts_init(pt_dcpi_counts *ret_counts, const pt_profile *p, pt_diag *diag,
                               pt_error *reterr);
@@ -84,9 +86,9 @@ const char *pt_dcpi_event_name(const pt_profile *p, uint32_t event);
 /* The key of extras for header lines of an image with these digits ("" = unknown). */
 pt_string_id pt_dcpi_line_key(pt_builder *b, const char *kind, const char *image);
 
-/* The extras that hold lines of DCPI headers, by mapping: those of mapping m are extra[first[m]] to
- * extra[first[m + 1] - 1], in order. If several mappings, or none, have an image's digits, its
- * lines cannot be assigned and are lost. */
+/* The extras that hold lines of DCPI headers, by mapping: the extras of mapping m are
+ * extra[first[m]] to extra[first[m + 1] - 1], in order. If several mappings, or no mapping, have
+ * the digits of an image, the lines of this image cannot be assigned and are lost. */
 typedef struct pt_dcpi_lines {
     const pt_profile *p; /* borrowed */
     uint32_t *first;     /* [mappings + 1] */

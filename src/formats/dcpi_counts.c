@@ -165,7 +165,7 @@ pt_string_id pt_dcpi_line_key(pt_builder *b, const char *kind, const char *image
     return pt_builder_text(b, key);
 }
 
-/* The image's digits in the key of a line of that kind; NULL for another kind. */
+/* The image's digits in the key of a line of that kind; NULL if the key is of another kind. */
 static const char *image_of_key(const char *key, const char *kind)
 {
     const size_t n = strlen(kind);

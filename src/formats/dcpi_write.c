@@ -16,7 +16,7 @@ typedef struct {
     const pt_output *output;
     pt_diag *diag;
     uint64_t repeated; /* header lines left out as duplicates */
-    uint64_t replaced; /* header lines of a later version, whose facts a new header states */
+    uint64_t replaced; /* number of header lines of a later version that a new header replaces */
     pt_dcpi_counts counts;
     pt_dcpi_lines lines;
 } writing;
@@ -67,8 +67,8 @@ static uint64_t choose_granule(const writing *w, uint32_t mapping, const address
 
 /* ---- Header ---- */
 
-/* Length of the part of a line that identifies it: its keyword, if that occurs once in a header,
- * else the whole line. */
+/* Length of the part of a line that identifies it: the line's keyword if a header has this keyword
+ * only once; else the whole line. */
 static size_t identity_bytes(const char *line)
 {
     static const char *const once[] = {"version",  "image",    "epoch",   "platform",  "event",
@@ -82,8 +82,8 @@ static size_t identity_bytes(const char *line)
     return strlen(line);
 }
 
-/* Was an equal header line written before? It is if files of the same image were merged, each with
- * its header. If not, adds the line to `put`, an index of extras. */
+/* Was an equal header line written before? This happens if files of the same image were merged,
+ * each with its header. If the line is new, adds it to `put`, an index of extras. */
 static bool is_repeated(const pt_profile *p, uint32_t extra, pt_index *put)
 {
     const char *const line = pt_text(p, p->extra->value[extra]);
@@ -132,7 +132,7 @@ static image_facts facts_of(const pt_dcpi_lines *lines, uint32_t mapping, uint32
 }
 
 /* Writes a new line in place of the kept line if the profile's start, period or event differs from
- * it, as after a merge. Returns false, and writes nothing, if the kept line is right. */
+ * the kept line, as after a merge. Returns false, and writes nothing, if the kept line is right. */
 static bool put_changed_line(const pt_profile *p, const image_facts *facts, uint32_t event,
                              const char *line, pt_buf *buf)
 {

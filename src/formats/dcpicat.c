@@ -1,4 +1,4 @@
-/* dcpicat.c: reads and writes the text that DCPI's dcpicat prints: an image and any number of
+/* dcpicat.c: reads and writes the text that DCPI's dcpicat prints: one image and any number of
  * events.
  *
  *   name        libc.so                      header: keyword, blanks, value
@@ -11,12 +11,12 @@
  *   text_size   0x1000
  *   event       1234 cycles:62000:10000      samples, name[:counter], period, and the share of the
  *   event       99 imiss:4096:5000           time it was counted, in 1/10000
- *   0x120000010 1 0                          an address, a count for each event; ascending
+ *   0x120000010 1 0                          an address, and a count for each event; ascending
  *
  * Rule: dcpicat(1) of DCPI and HPCToolkit's reader of it. In addition, a header after rows begins
  * another image, so that a profile of several images is a single text. Header lines of the binary
- * format without a keyword here (version, cpuspeed, granule, unknown ones) precede the rows
- * unchanged. */
+ * format for which the text has no keyword (version, cpuspeed, granule, unknown lines) precede the
+ * rows unchanged. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -50,7 +50,7 @@ typedef struct {
     uint32_t nth; /* number of earlier events with the same name */
 } event_line;
 
-/* Parses the number behind the last colon and removes both. */
+/* Parses the number after the last colon and removes colon and number. */
 static bool take_last(pt_span *s, int64_t *ret)
 {
     const char *const colon = s->size > 0 ? memrchr(s->at, ':', s->size) : NULL;
@@ -102,7 +102,7 @@ typedef struct {
         size_t count, cap;
     } event; /* events of the profile */
     struct {
-        uint32_t column[EVENTS_MAX]; /* columns of this image's rows */
+        uint32_t column[EVENTS_MAX]; /* the profile's column of each of this image's counts */
         int64_t stated[EVENTS_MAX], sum[EVENTS_MAX];
         size_t count;
         pt_dcpi_header header;
@@ -117,7 +117,8 @@ typedef struct {
     uint64_t malformed, disordered, outside;
 } reading;
 
-/* The profile's column of an event: the nth with that name in an image. EVENTS_MAX: too many. */
+/* The profile's column of an event: the nth with that name in an image. EVENTS_MAX if there are too
+ * many events. */
 static uint32_t column_of(reading *s, const event_line *e)
 {
     for (uint32_t i = 0; i < s->event.count; i++) {
@@ -362,12 +363,12 @@ static void put_field(writing *w, const char *keyword, const char *text)
     pt_out_char(w->out, '\n');
 }
 
-/* Writes kept header lines, of a binary profile or a text, that the keywords here do not
- * express. */
+/* Writes those kept header lines (of a binary profile or a text) that the keywords of the text do
+ * not express. */
 static void put_other_lines(pt_out *out, const pt_dcpi_lines *lines, uint32_t mapping)
 {
-    /* Keywords of the text; then those of a binary header that the text expresses by its own
-     * keywords. */
+    /* Keywords of the text; then those keywords of a binary header whose facts the text states by
+     * its own keywords. */
     static const char *const stated[] = {"image",  "epoch", "platform", "event",
                                          "period", "tsize", "tstart",   "fileoffset"};
     enum { OF_TEXT = 4, OF_BOTH = PT_COUNT(stated) };

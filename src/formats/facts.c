@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A figure of the provenance, and its name in the text. */
+/* A number of the provenance, and its name in the text. */
 typedef struct {
     const char *name;
     size_t at;

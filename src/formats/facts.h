@@ -1,5 +1,6 @@
-/* facts.h: figures of a whole recording as words "name=value", for formats without fields for them:
- * in a comment of profile.proto, or in a line of pitot's own in a gperftools file.
+/* facts.h: writes and reads numbers about a whole recording (such as its CPU time) as words
+ * "name=value", for formats without fields for these numbers: in a comment of profile.proto, or in
+ * a line of pitot's own in a gperftools file.
  */
 #pragma once
 
@@ -11,7 +12,8 @@
 
 /* Appends " name=value" for each known figure. */
 void pt_facts_put(pt_buf *text, const pt_provenance *from);
-/* Parses a word. False for an unknown figure; *into is then undefined. */
+/* Parses a word. Returns false if the word's name is unknown or its value is wrong; *into is then
+ * undefined. */
 bool pt_facts_take(const char *word, pt_provenance *into);
 
 /* Does any stack have a known end? */

@@ -82,7 +82,8 @@ static void put_cell(fx_tables *t, column_id id, int64_t value)
     PT_PUSH(t->column[id], value);
 }
 
-/* Converts the value at the latest token to a cell of column known[which], and skips the value. */
+/* Converts the value at the latest token to a cell of column known[which], and reads on to the end
+ * of the value. */
 static int64_t read_cell(fx_reader *x, int which)
 {
     pt_json_r *const r = &x->json;
@@ -224,8 +225,8 @@ void pt_firefox_read_table(fx_reader *x, fx_tables *t, const char *table)
         read_rows_late(x, t, has_schema ? schema : NULL, early, early_bytes);
 }
 
-/* Reads a member of a thread, or of "shared", if it is a table; else returns false. The value is
- * the latest token. */
+/* If the member `key` of a thread, or of "shared", is a table, reads the table; else returns false.
+ * The value is the latest token. */
 static bool read_table_member(fx_reader *x, fx_tables *t, const char *key)
 {
     pt_json_r *const r = &x->json;
@@ -357,7 +358,8 @@ static void read_libs(fx_reader *x)
 
 PT_ORDER(compare_ranges, lib_range, PT_UP(start) ?: PT_UP(lib));
 
-/* Reads the members of a profile whose brace was read. Nested profiles are read to `depth` levels.
+/* Reads the members of a profile whose opening brace was read. Nested profiles are read to `depth`
+ * levels.
  */
 /* NOLINTNEXTLINE(misc-no-recursion): limited by depth */
 static void read_profile(fx_reader *x, unsigned depth)
@@ -412,7 +414,7 @@ static void read_profile(fx_reader *x, unsigned depth)
 
 /* ---- Rows to frames ---- */
 
-/* The tables with a column: the thread's own, or the shared ones. */
+/* The tables with a column: the tables of the thread, or the shared tables. */
 static fx_tables *tables_with(fx_reader *x, fx_thread *thread, column_id id)
 {
     return thread->tables.column[id].count > 0 ? &thread->tables : &x->shared;
@@ -438,7 +440,8 @@ static int64_t positive_of(int64_t value)
     return value > 0 ? value : 0;
 }
 
-/* Parses ":12" at the end of text[0, *size) and removes it; -1 if there is none. */
+/* Parses ":12" at the end of text[0, *size) and removes it; returns -1 if there is no such
+ * number. */
 static int64_t take_number(const char *text, size_t *size)
 {
     size_t begin = *size;
@@ -450,7 +453,7 @@ static int64_t take_number(const char *text, size_t *size)
     return value;
 }
 
-/* Removes "[12]", the number of a source, which Firefox writes behind a function's place. */
+/* Removes "[12]", the number of a source, which Firefox writes after a function's place. */
 static void drop_source(char *text)
 {
     size_t size = strlen(text);

@@ -10,7 +10,7 @@ enum { FIREFOX_PROCESSED_VERSION = 48, FIREFOX_GECKO_VERSION = 29 };
 /* A thread's unit of weights ("weightType") and the event that it stands for. */
 typedef struct firefox_weight {
     const char *name, *type, *unit;
-    int64_t scale; /* number of the model's units in one of the file's */
+    int64_t scale; /* number of the model's units in one unit of the file */
 } firefox_weight;
 
 /* The weight of a name; "samples" for NULL and unknown names. */

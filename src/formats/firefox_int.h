@@ -53,8 +53,9 @@ typedef struct {
     fx_tables tables;
     uint32_t name; /* string */
     uint32_t pid, tid;
-    int64_t start_ns;            /* start of its process */
-    size_t range_from, range_to; /* libraries of its process, in the raw form */
+    int64_t start_ns;            /* start of the thread's process */
+    size_t range_from, range_to; /* in the raw form: the range of the libraries of the thread's
+                                  * process */
 } fx_thread;
 
 /* A counter of a process: its changes over time. */
@@ -62,10 +63,10 @@ typedef struct {
     fx_tables tables;
     uint32_t name, category; /* strings */
     uint32_t pid;
-    int64_t start_ns; /* start of its process */
+    int64_t start_ns; /* start of the counter's process */
 } fx_counter;
 
-/* The place of a library in its process. */
+/* The addresses of a library in its process. */
 typedef struct {
     uint64_t start, end;
     uint32_t lib;
@@ -97,11 +98,12 @@ uint32_t pt_firefox_text(fx_reader *x, fx_thread *thread, column_id id, int64_t 
 uint32_t pt_firefox_stack(fx_reader *x, fx_thread *thread, int64_t stack);
 /* The id in the latest token, which is a number or a text of digits; PT_NONE for another token. */
 uint32_t pt_firefox_id(const pt_json_r *r);
-/* Reads a table whose brace was read. table: its name in the columns' rows in firefox.c. */
+/* Reads a table whose opening brace was read. table: the name of the table in the rows of columns
+ * in firefox.c. */
 void pt_firefox_read_table(fx_reader *x, fx_tables *t, const char *table);
 void pt_firefox_tables_done(fx_tables *t);
 
-/* Reads the list of counters whose bracket was read. */
+/* Reads the list of counters whose opening bracket was read. */
 void pt_firefox_read_counters(fx_reader *x);
 /* The events (bits PT_MARKS_x of marks.h) that the markers and counters of the file need. */
 unsigned pt_firefox_marks_needed(const fx_reader *x);

@@ -21,23 +21,24 @@
 
 enum { PHASE_MOMENT, PHASE_STRETCH, PHASE_BEGIN, PHASE_END };
 
-/* The fields of a marker's data, without its labels. */
+/* The fields of a marker's data that do not become labels. */
 typedef struct {
     int64_t start, end;  /* NULL_CELL = none */
     int64_t cause, load; /* row of the stack table; id of the loaded resource; NULL_CELL = none */
     int64_t url;         /* a string's number; NULL_CELL = none */
-    int phase;           /* by "interval"; -1 = none */
+    int phase;           /* phase by the member "interval"; -1 = no such member */
     bool is_network, loads_still, is_screenshot;
 } marker_data;
 
 /* A marker of the file that becomes a mark. */
 typedef struct {
     int64_t start, length; /* start: NULL_CELL = not a mark, but the end of an earlier marker */
-    int64_t data;          /* offset of its data; for a load, of the data at its end */
+    int64_t data;          /* offset of the marker's data in the file; for a load, of the data of
+                            * its last marker */
     uint32_t before;       /* the earlier open marker of the same slot; PT_NONE = none */
 } pending;
 
-/* A name or a load, and its latest open marker. */
+/* A name of markers, or the id of a load, with its latest open marker. */
 typedef struct {
     int64_t key;
     uint32_t open;
@@ -56,7 +57,7 @@ typedef struct {
 /* ---- Data ---- */
 
 /* Reads the first cell of the first row of {"samples": {"data": [[row, ...]]}}, a stack of the raw
- * form, whose brace was read. */
+ * form, whose opening brace was read. */
 static int64_t read_raw_stack(pt_json_r *r)
 {
     const unsigned depth = r->depth;
@@ -92,7 +93,7 @@ static void take_number(fx_reader *x, const pt_json_r *r, int64_t *ret)
         *ret = pt_json_point(&x->scale, pt_json_num_of(r));
 }
 
-/* Reads the data at an offset of the document. marks: receives the labels; NULL = labels are
+/* Reads the data at an offset of the document. marks: receives the labels; if NULL, labels are
  * ignored. */
 static marker_data read_data(fx_reader *x, int64_t at, pt_marks *marks)
 {
@@ -281,7 +282,8 @@ void pt_firefox_put_markers(fx_reader *x, pt_marks *marks, fx_thread *thread)
 
 /* ---- Counters ---- */
 
-/* Reads the list of groups of samples, whose bracket was read; only the first group is used. */
+/* Reads the list of groups of samples, whose opening bracket was read; only the first group is
+ * used. */
 static void read_groups(fx_reader *x, fx_tables *t)
 {
     pt_json_r *const r = &x->json;

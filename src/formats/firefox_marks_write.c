@@ -55,7 +55,7 @@ static bool has_data(const fx_writer *w, uint32_t set)
     return false;
 }
 
-/* Writes a mark's data: its labels "data.KEY", both ends of a load, and as "cause" its stack
+/* Writes a mark's data: its labels "data.KEY", both ends of a load, and as "cause" the mark's stack
  * without the innermost frame, which is the mark's name. */
 static void put_data(fx_writer *w, const moment *m)
 {

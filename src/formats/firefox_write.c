@@ -1,8 +1,8 @@
 /* firefox_write.c: writes the Firefox Profiler's processed format in version 48. The layout of
  * later versions still changes; the Profiler upgrades version 48 when it loads the file.
  *
- * The file has a thread for each process, thread and name of the samples. Addresses are written
- * relative to their image, as the format requires. */
+ * The file has one thread for each distinct combination of process, thread and name in the samples.
+ * Addresses are written relative to their image, as the format requires. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -222,8 +222,8 @@ static const pt_named_frame *frame_at(const fx_writer *w, size_t number)
     return &w->frames.frame.items[w->frame.items[number]];
 }
 
-/* The address relative to the image: the address in its headers if known, else the offset in the
- * file. */
+/* The address relative to the image: the address by the image's headers if that is known, else the
+ * offset in the file. */
 static uint64_t relative_address(const pt_profile *p, uint32_t location)
 {
     const uint64_t address = p->location->address[location];

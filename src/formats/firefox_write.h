@@ -38,7 +38,7 @@ typedef struct {
     pt_mark_columns columns;
     moment *mark; /* of marks; sorted like samples */
     uint32_t mark_count;
-    PT_VECTOR(uint32_t) category; /* strings; their numbers are 1, 2, ...: 0 is "Other" */
+    PT_VECTOR(uint32_t) category; /* strings; numbered from 1, since 0 is "Other" */
     uint32_t *category_number;    /* string -> number; 0 = none */
     /* Tables of the current thread: */
     PT_VECTOR(uint32_t) frame;   /* global frame of each row */
@@ -65,7 +65,7 @@ int64_t pt_firefox_since(const fx_writer *w, uint32_t sample);
 
 /* Numbers the categories of all marks. */
 void pt_firefox_find_categories(fx_writer *w);
-/* Writes the markers of a thread; called when its samples are written, and before its other tables.
+/* Writes the markers of a thread; call it after the thread's samples and before its other tables.
  */
 void pt_firefox_write_markers(fx_writer *w, const moment *from, size_t count);
 /* Writes the names of the thread's markers, at the end of its strings. */

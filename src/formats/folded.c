@@ -1,6 +1,6 @@
 /* folded.c: reads folded ("collapsed") stacks, the text that flame graph scripts exchange.
  *
- *   root;caller;leaf 12            names, outermost first; a count behind the last space
+ *   root;caller;leaf 12            names, outermost first; a count after the last space
  *   root;caller;leaf 12 7          two counts, as difffolded.pl prints them: before and after
  *   # anything                     a comment, if it does not end in a count
  *
@@ -44,8 +44,8 @@ static size_t trimmed_size(const char *text, size_t size)
     return size;
 }
 
-/* Parses a number in the form that stackcollapse and difffolded scripts print; false for any other
- * text. */
+/* Parses a number in the form that stackcollapse and difffolded scripts print; returns false for
+ * any other text. */
 static bool parse_count(const char *text, size_t size, int64_t *ret_value, bool *ret_rounded)
 {
     char copy[64];
@@ -136,8 +136,8 @@ static int probe_folded(const pt_probe_input *input)
     }
     if (!is_text || stacks == 0 || invalid > stacks) return 0;
     if (deep > 0) return invalid == 0 ? 70 : 50;
-    /* No stack has several names. Most texts whose lines end in numbers are no stacks, so only the
-     * file's name can identify the format. */
+    /* No line has a stack of several names. Most such texts, whose lines end in numbers, are not
+     * stacks, so only the file's name can identify the format. */
     return invalid == 0 && is_named(input->name) ? 50 : 0;
 }
 

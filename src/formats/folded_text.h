@@ -11,8 +11,9 @@ typedef enum {
     PT_FOLDED_STACK,
 } pt_folded_kind;
 
-/* The line of a stack. If it is read as a line with a single count, `last`, its names are text[0,
- * stack_bytes); if with two counts, `first` and `last`, text[0, first_stack_bytes). */
+/* The line of a stack. If the line is read with a single count, `last`, the names are text[0,
+ * stack_bytes). If it is read with two counts, `first` and `last`, the names are text[0,
+ * first_stack_bytes). */
 typedef struct pt_folded_line {
     size_t stack_bytes; /* length of the names before the last count */
     int64_t last;

@@ -38,8 +38,8 @@ static uint64_t begin_of(const sequences *s, uint32_t id)
     return id == 0 ? 0 : s->end.items[id - 1];
 }
 
-/* Interns the sequence from `begin` to the end of the pool and returns its id. An equal earlier
- * sequence is used instead, and the end of the pool is removed. */
+/* Interns the sequence from `begin` to the end of the pool and returns its id. If there is an equal
+ * earlier sequence, returns the id of that one and removes the new sequence from the pool. */
 static uint32_t intern_tail(sequences *s, size_t begin)
 {
     const size_t bytes = (s->pool.count - begin) * sizeof *s->pool.items;

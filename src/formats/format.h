@@ -1,8 +1,8 @@
 /* format.h: a profile format, as a constant struct. Each format has a file; src/formats/formats.def
  * lists them as X(name).
  *
- * Formats convert bytes to a model and back. They open no paths and symbolize nothing. Hooks supply
- * everything that is not in the bytes.
+ * Formats convert bytes to a model and back. A format opens no paths and symbolizes nothing. Hooks
+ * (pt_read_hooks) supply everything that is not in the bytes.
  */
 #pragma once
 
@@ -43,7 +43,8 @@ enum {
     PT_CAN_UNKNOWN = 1 << 17, /* unknown protobuf fields */
     PT_CAN_IMAGES = 1 << 18,  /* without MAPPINGS: names of the files that hold the code */
     PT_CAN_CALLS = 1 << 19,   /* without STACKS: inclusive cost of calls between functions */
-    PT_CAN_CLOCK = 1 << 20,   /* without TIME: the time of each sample, but not its thread */
+    PT_CAN_CLOCK = 1 << 20,   /* for formats without PT_CAN_TIME: the time of each sample, but not
+                               * its thread */
     PT_CAN_DEFAULT = 1 << 21, /* the default event */
 };
 
@@ -80,12 +81,12 @@ typedef struct pt_read_hooks {
     /* Announces that the reader needs no input before this offset any more. The bytes before the
      * offset are undefined from then on (zeros where memory was released). */
     void (*discard)(void *context, uint64_t upto);
-    /* Reports that the reader has come to this offset, about each thousand records. Readers that
-     * call discard do not call reach, nor do readers that take a file in one step. */
+    /* Reports that the reader has come to this offset, about once in a thousand records. Readers
+     * that call discard do not call reach, nor do readers that take a file in one step. */
     void (*reach)(void *context, uint64_t offset);
     /* Unwinds a copied stack (perf.data). Writes at most cap return addresses of the callers,
-     * innermost first, without the pc, and returns their number. 0 = the code's image is missing,
-     * or the walk failed. */
+     * innermost first, without the pc, and returns their number. Returns 0 if the code's image is
+     * missing, or if the stack could not be unwound. */
     size_t (*unwind)(void *context, const pt_read_stack *stack, uint64_t *ret_pcs, size_t cap,
                      pt_stack_end *ret_end);
     uint64_t inflated_bytes; /* limit for compressed records; 0 = 8 GiB */
@@ -102,15 +103,16 @@ typedef struct pt_read_hooks {
 typedef struct pt_write_options {
     uint32_t event; /* for formats without PT_CAN_EVENTS; PT_NONE = the default event */
     bool raw;       /* profile.proto: not gzipped */
-    pt_pool *pool;  /* for compression; NULL = inline */
-    pt_diag *diag;  /* changes beyond pt_format_losses; may be NULL */
+    pt_pool *pool;  /* threads for compression; NULL = only the calling thread */
+    pt_diag *diag;  /* receives changes of the data that pt_format_losses does not state; may be
+                     * NULL */
 } pt_write_options;
 
 /* The destination of a writer's files. A profile may become several files (DCPI). */
 typedef struct pt_output {
     void *context;
-    /* Opens the next file. suffix is "" if there is only one. The returned stream belongs to the
-     * output. */
+    /* Opens the next file. suffix is "" if there is only one file. The returned stream belongs to
+     * the output. */
     pt_out *(*open)(void *context, const char *suffix, pt_error *reterr);
 } pt_output;
 
@@ -123,26 +125,27 @@ typedef struct pt_format {
     const char *summary; /* one line for `pitot formats` */
     pt_probe_kind kind;
     uint32_t capabilities; /* PT_CAN_x */
-    /* A list of the keys of labels that the format holds although it lacks PT_CAN_LABELS, such as a
-     * thread's name; NULL = none. */
+    /* If the format lacks PT_CAN_LABELS: a list of the keys of those labels that it holds anyway,
+     * such as a thread's name; NULL = none. */
     const char *held_labels;
     /* A list of the names of events that the format can hold, as "type/unit", with "*" for any type
      * or unit. Other events are read back under one of these names. NULL = any name. */
     const char *held_events;
-    /* Can the format hold this event in addition to the written one, although it lacks
-     * PT_CAN_EVENTS? NULL = no. */
+    /* If the format lacks PT_CAN_EVENTS: can it hold this event in addition to the event that is
+     * written? NULL = no event. */
     bool (*holds_event)(const pt_profile *profile, uint32_t event);
     /* For formats without PT_CAN_DEFAULT: the event that a reader of the written file shows by
-     * default. NULL = the last. */
+     * default. NULL = the last event. */
     uint32_t (*shown_event)(const pt_profile *profile);
     /* The confidence that the input has this format: 0 = no, 1 to 100. */
     int (*probe)(const pt_probe_input *input);
     /* Reads into an empty builder. On PT_ERR_DAMAGED the builder holds the readable part, which the
-     * caller freezes and reports. NULL = write only. */
+     * caller freezes and reports. NULL = the format can only be written. */
     pt_status (*read)(pt_reader *reader, pt_builder *builder, const pt_read_hooks *hooks,
                       pt_error *reterr);
-    /* Writes the profile. Errors: PT_ERR_USAGE and PT_ERR_UNSUPPORTED if the format cannot hold the
-     * profile; else the first failure of the output. NULL = read only. */
+    /* Writes the profile. Fails with PT_ERR_USAGE or PT_ERR_UNSUPPORTED if the format cannot hold
+     * the profile; else with the first failure of the output. NULL = the format can only be
+     * read. */
     pt_status (*write)(const pt_profile *profile, const pt_output *output,
                        const pt_write_options *options, pt_error *reterr);
 } pt_format;
@@ -177,6 +180,6 @@ pt_status pt_format_probe(const pt_probe_input *input, const pt_format **ret_for
 void pt_format_losses(const pt_profile *profile, const pt_format *format, pt_diag *ret_losses);
 
 /* For writers of formats without names. Returns true if a frame of the profile has an address, or
- * if the profile has no frames. Else *reterr is PT_ERR_UNSUPPORTED, whose message lists formats
- * that hold names. */
+ * if the profile has no frames. Else returns false and sets *reterr to PT_ERR_UNSUPPORTED, with a
+ * message that lists formats that hold names. */
 bool pt_has_addresses(const pt_profile *profile, pt_error *reterr);

@@ -5,15 +5,15 @@
  *                                                        individual      inherited
  *   COST CENTRE MODULE SRC             no. entries  %time %alloc   %time %alloc [ticks bytes]
  *   MAIN        MAIN   <built-in>      148       0    0.0    0.0   100.0  100.0
- *    main       Main   Shop.hs:37:1-24 296       1   ...           one blank more: a callee
+ *    main       Main   Shop.hs:37:1-24 296       1   ...           one more blank: a callee
  *
  *   {"total_ticks", "tick_interval": us, "total_alloc",                                    +RTS -pj
  *    "cost_centres": [{"id", "label", "module", "src_loc"}, ...],
  *    "profile": {"id", "entries", "ticks", "alloc", "children": [{...}, ...]}}
  *
  * Rule: rts/ProfilerReport.c and rts/ProfilerReportJson.c of GHC. Names and files end where the
- * head's next column begins, in characters. GHC 7 has no column SRC. Without ticks and bytes (-p)
- * a row has only its share of the totals, in tenths of a percent. */
+ * head's next column begins, in characters. GHC 7 has no column SRC. Without ticks and bytes (-p) a
+ * row states only its share of the totals, in tenths of a percent. */
 #include "formats/plain.h"
 
 #include "base/hash.h"
@@ -135,7 +135,7 @@ static bool read_head(ghc_reader *g, pt_span line)
     return g->module_at > 0 && g->number_at > g->module_at;
 }
 
-/* Parses a number with one decimal, in tenths: "47.3" is 473. */
+/* Parses a number with one decimal and sets *ret to its tenths: 473 for "47.3". */
 static bool take_tenths(pt_span *s, int64_t *ret)
 {
     int64_t whole, tenth = 0;
@@ -171,8 +171,8 @@ static bool read_values(ghc_reader *g, pt_span rest, int64_t values[static VALUE
     return true;
 }
 
-/* Reads a row of the tree. The number of blanks before its name is its depth, the number of its
- * callers. Returns false for another line. */
+/* Reads a row of the tree. The number of blanks before the row's name is its depth, which is the
+ * number of its callers. Returns false for another line. */
 static bool read_row(ghc_reader *g, pt_span line)
 {
     size_t depth = 0;
@@ -246,7 +246,7 @@ static uint32_t add_row(ghc_reader *g, uint32_t parent)
     return (uint32_t)g->row.count - 1;
 }
 
-/* Reads the tree, whose brace was read. */
+/* Reads the tree, whose opening brace was read. */
 static void read_tree(ghc_reader *g, pt_json_r *r)
 {
     const unsigned outside = r->depth - 1;

@@ -117,7 +117,7 @@ static pt_location_id location_of(pt_gmon_reading *s, uint64_t address)
 {
     note_limit(s, address == UINT64_MAX ? address : address + 1);
     const pt_location at = {.mapping = s->mapping.v, .address = address};
-    /* A caller that uses only bins and arcs adds arcs up by function, so an address may have
+    /* With bins_only, the caller adds up arcs by function, so it does no harm if an address has
      * several locations. */
     return s->bins_only ? pt_builder_append_location(s->b, &at, NULL, 0)
                         : pt_builder_location(s->b, &at, NULL, 0);
@@ -159,7 +159,7 @@ void pt_gmon_add_bins(pt_gmon_reading *s, pt_reader *r, const pt_gmon_histogram 
 {
     const uint64_t units = (h->high - h->low) / PT_GMON_UNIT_BYTES;
     /* In a crowded histogram several bins have the same edges. So a bin is identified only by its
-     * place in the complete list, and empty bins get rows, too. */
+     * place in the complete list, and empty bins also get rows. */
     const bool crowded = units < h->bin_count;
     const double scale =
         (double)units * PT_GMON_UNIT_BYTES / (double)(h->bin_count | !h->bin_count);
@@ -237,8 +237,8 @@ static void read_histogram_head(pt_reader *r, record *rec)
                           rec->offset, h->low, h->high);
 }
 
-/* Reads a record; false at the end, or if its head is invalid. If items are missing, the record has
- * the present ones, and the reader has failed. */
+/* Reads a record. Returns false at the end, or if the head of the record is invalid. If items of
+ * the record are missing, the record has those that are present, and the reader has failed. */
 static bool next_record(pt_reader *r, const variant *v, record *ret)
 {
     static const char *const names[] = {"bins", "arc", "basic blocks"};
@@ -287,7 +287,7 @@ static pt_reader records_of(const uint8_t *data, size_t size, const variant *v, 
 }
 
 /* The number of bytes, from the file's start, that are plausible records in this variant; `size` if
- * all are. An invalid record, or a dimension with unprintable bytes, ends them. */
+ * all are. The count ends at an invalid record, or at a dimension with unprintable bytes. */
 static uint64_t plausible_bytes(const uint8_t *data, size_t size, const variant *v)
 {
     pt_reader r = records_of(data, size, v, NULL);

@@ -1,9 +1,10 @@
 /* gmon.h: shared by the readers of gmon.out and the older BSD layouts and their writer.
  *
  * The model holds a histogram twice: each bin with a count is a pt_bin, and also a sample with a
- * single frame in the middle of the bin, so that every report and every format shows it. A sum over
- * the profile uses one of the two. The plan, an extra row, describes the file's layout (order of
- * records, spare bytes and so on), so that the writer can reproduce the file.
+ * single frame in the middle of the bin, so that every report and every format shows it. Whoever
+ * sums up the profile must use either the bins or the samples. The plan, an extra row, describes
+ * the file's layout (order of records, spare bytes and so on), so that the writer can reproduce the
+ * file.
  */
 #pragma once
 
@@ -18,8 +19,8 @@
 #define PT_GMON_BSD_BINS_MIN    8
 #define PT_GMON_BIN_MAX         65535
 #define PT_GMON_UNIT_BYTES      2 /* bin edges are multiples of this from low */
-/* A count that exceeds its field is written as several records. This is the limit of the additional
- * records of a file with so many counts. */
+/* A count that exceeds its field is written as several records. This is the most additional records
+ * in a file with that many counts. */
 #define PT_GMON_FURTHER(counts) (16384 + 256 * (uint64_t)(counts))
 
 typedef struct pt_gmon_histogram {
@@ -30,8 +31,8 @@ typedef struct pt_gmon_histogram {
 } pt_gmon_histogram;
 
 /* The start of bin i; i = bin_count gives the end of the last bin. All bins cover equal parts of
- * the text, rounded down to units of two bytes. Computed in double, as in gprof, so that the edges
- * are the same.
+ * the text, rounded down to units of two bytes. The edge is computed in double, as in gprof, so
+ * that both have the same edges.
  */
 uint64_t pt_gmon_edge(const pt_gmon_histogram *h, uint64_t i);
 
@@ -53,8 +54,8 @@ typedef struct pt_gmon_reading {
 void pt_gmon_begin(pt_gmon_reading *s, pt_builder *b, const pt_read_hooks *hooks,
                    const char *format, const pt_gmon_histogram *first, unsigned word_bytes,
                    bool big_endian);
-/* Adds the histogram's bins, and their samples. r: a reader at the bins, which has `present` of
- * them. */
+/* Adds the histogram's bins, and their samples. r: a reader at the first bin; `present`: the number
+ * of bins that the file has. */
 void pt_gmon_add_bins(pt_gmon_reading *s, pt_reader *r, const pt_gmon_histogram *h,
                       uint64_t present);
 /* Adds an arc to the builder and counts it for the plan. */
@@ -75,8 +76,8 @@ typedef struct pt_gmon_step {
     unsigned length_bytes;
 } pt_gmon_step;
 
-/* The plan's text, whose first line describes the header. NULL if there is none, or if several
- * files were merged. */
+/* The plan's text, whose first line describes the header. Returns NULL if the profile has no plan,
+ * or if several files were merged. */
 const char *pt_gmon_plan(const pt_profile *p);
 /* Parses the line at *line and moves to the next; false at the end. */
 bool pt_gmon_next_step(const char **line, pt_gmon_step *ret);

@@ -8,7 +8,7 @@
  * gprof manual, "Profiling Data File Format", on the old format; gmon.h of 4.4BSD.
  *
  * Only consistency identifies such a file: the bins end where the arcs begin, the arcs fill the
- * rest, a bin covers 2, 4, 8 ... bytes of text, and arcs lead into the text.
+ * file from there on, a bin covers 2, 4, 8 ... bytes of text, and arcs lead into the text.
  */
 #include "formats/gmon.h"
 
@@ -17,7 +17,7 @@
 
 #define SPARE_BYTES   12
 #define BIN_BYTES_MAX 64 /* bytes of text */
-#define SPAN_SLACK    16 /* bytes that the last bin may exceed the text */
+#define SPAN_SLACK    16 /* bytes by which the last bin may reach beyond the text */
 #define TEXT_MAX      ((uint64_t)1 << 48)
 
 /* A layout of the header; is_44: 4.4BSD's, with version and rate. */

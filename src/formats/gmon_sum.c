@@ -95,7 +95,7 @@ static pt_status check_ranges(const sum *s, pt_error *reterr)
     return PT_OK;
 }
 
-/* Adds the rows of a histogram's bins; only bins with a count have one. */
+/* Adds the rows of a histogram's bins; only bins with a count have a row. */
 static void add_bins(sum *s, const pt_gmon_step *step, const pt_bin *rows)
 {
     const pt_gmon_histogram *const h = &step->histogram;
@@ -184,7 +184,7 @@ static uint64_t bin_with_edges(const pt_gmon_histogram *h, uint64_t low, uint64_
     const uint64_t units = (h->high - h->low) / PT_GMON_UNIT_BYTES;
     const uint64_t unit = (low - h->low) / PT_GMON_UNIT_BYTES;
     const double at = (double)unit * (double)h->bin_count / (units > 0 ? (double)units : 1);
-    if (at >= (double)h->bin_count + 2) return h->bin_count; /* behind the last bin */
+    if (at >= (double)h->bin_count + 2) return h->bin_count; /* after the last bin */
     const uint64_t guess = at < 2 ? 0 : (uint64_t)at - 2;
     for (uint64_t i = guess; i < h->bin_count && pt_gmon_edge(h, i) <= low; i++)
         if (pt_gmon_edge(h, i) == low && pt_gmon_edge(h, i + 1) == high) return i;

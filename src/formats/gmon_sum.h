@@ -14,7 +14,8 @@
 pt_status pt_gmon_sum(const pt_profile *const *profiles, size_t count, bool bsd, pt_buf *out,
                       pt_diag *diag, pt_error *reterr);
 
-/* Like pt_gmon_sum, for a profile that is already a sum, merged from files with their plans. False,
- * with nothing appended, if its bins do not match the histograms of the plans or do not add up to
- * its samples (the profile was changed since), or if the layout cannot hold them. */
+/* Like pt_gmon_sum, for a profile that is already a sum, merged from files with their plans.
+ * Returns false, with nothing appended, if the profile's bins do not match the histograms of the
+ * plans or do not add up to its samples (because the profile was changed later), or if the layout
+ * cannot hold the sum. */
 bool pt_gmon_put_merged(const pt_profile *p, bool bsd, pt_buf *out, pt_diag *diag);

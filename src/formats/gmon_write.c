@@ -1,7 +1,7 @@
 /* gmon_write.c: writes profiles as gmon.out, in GNU's and the older layouts.
  *
- * A profile that was read from the requested layout and not changed since is written by its plan
- * (gmon.h): the same records in the same order. A profile merged from such files keeps their
+ * A profile that was read from the requested layout, and not changed after that, is written by its
+ * plan (gmon.h): the same records in the same order. A profile merged from such files keeps their
  * histograms (gmon_sum.h). Any other profile is written as leaf counts of the program's image, at
  * link-time addresses:
  *
@@ -32,7 +32,7 @@
 /* A histogram may contain gaps, which are runs of empty bins, so that there are few histograms. The
  * limit of a gap, in bins, begins at GAP_MAX and is halved until all empty bins together take at
  * most EMPTY_BYTES plus EMPTY_FACTOR times the bytes of the counts, so that few counts do not
- * become a large file. It is at least GAP_LEAST. */
+ * become a large file. The limit stays at least GAP_LEAST. */
 enum { GAP_MAX = 1024, GAP_LEAST = 32, EMPTY_FACTOR = 16, EMPTY_BYTES = 4 << 20 };
 
 /* Bytes that are 0, before byte `at` of the buffer. */
@@ -133,8 +133,8 @@ static pt_status end_writing(writing *w, pt_status status, const pt_output *outp
 
 /* ---- By the plan ---- */
 
-/* The profile's plan if it is of this layout and still matches the tables: the same number of rows,
- * and samples that add up to the bins. Else NULL. */
+/* The profile's plan, if it is of this layout and the tables still match it (the number of rows is
+ * the same, and the samples add up to the bins); else NULL. */
 static const char *usable_plan(const pt_profile *p, const char *layout)
 {
     const char *const plan = pt_gmon_plan(p);
@@ -292,8 +292,9 @@ static bool is_of_program(const pt_profile *p, uint32_t mapping)
 }
 
 /* The link-time address of a location. If the image was never read, a program that is mapped below
- * 4 GiB counts as mapped at its link-time address, since all others are loaded far above. Returns
- * false for a location outside the program, or with an address that the file cannot hold. */
+ * 4 GiB counts as mapped at its link-time address, since all other programs are loaded far above.
+ * Returns false for a location outside the program, or with an address that the file cannot
+ * hold. */
 static bool linked_address(const writing *w, uint32_t location, uint64_t *ret)
 {
     const pt_profile *const p = w->p;
@@ -532,8 +533,8 @@ static pt_status put_bsd(writing *w, const leaf_counts *c, pt_error *reterr)
     return PT_OK;
 }
 
-/* Can a reader compute event e from the written event? This holds if e is the number of the written
- * ticks, or their time. */
+/* Can a reader of the file compute event e from the event that is written? It can if e counts the
+ * written ticks, or is their time. */
 static bool is_same_event(const writing *w, uint32_t e)
 {
     const pt_profile *const p = w->p;

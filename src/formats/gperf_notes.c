@@ -16,7 +16,7 @@ static const char *text_behind(const char *line, const char *head)
     return strncmp(line, head, bytes) == 0 ? line + bytes : NULL;
 }
 
-/* Parses the facts; true if they include the word that stack ends are known. */
+/* Parses the facts; returns true if the word that stack ends are known is among them. */
 static bool take_facts(char *words, pt_provenance *into)
 {
     bool ends = false;
@@ -41,7 +41,7 @@ static uint64_t read_number(const char **at)
 }
 
 /* Parses "NAME: 3 17-20": the numbers of records, from 1, whose stacks ended for this reason.
- * *left: the number of records that lines may still list, since each record is listed at most
+ * *left: how many records these and later lines may still list, since each record is listed at most
  * once. */
 static void take_ends(char *text, pt_gperf_notes *notes, uint64_t *left)
 {
@@ -97,8 +97,8 @@ void pt_gperf_notes_done(pt_gperf_notes *notes)
 
 /* ---- writing ---- */
 
-/* Appends the text that `runs` has ready, possibly none, after one more record. record: its number,
- * from 1; 0 = there are no more records. */
+/* Appends the text that is complete in `runs` after one more record, which may be no text. record:
+ * its number, from 1; 0 = there are no more records. */
 static void put_piece(pt_buf *to, pt_gperf_ends *runs, uint64_t record)
 {
     enum { PIECE_BYTES = 128 };

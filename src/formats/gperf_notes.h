@@ -1,5 +1,6 @@
-/* gperf_notes.h: pitot's notes in the text of a gperftools file: figures of the recording, and the
- * ends of stacks. Other readers ignore these lines; wire/gperftools.h defines their forms.
+/* gperf_notes.h: pitot's notes in the text of a gperftools file: numbers about the recording
+ * (facts.h), and the ends of stacks. Other readers ignore these lines; wire/gperftools.h defines
+ * their forms.
  */
 #pragma once
 
@@ -14,8 +15,9 @@ typedef struct {
     uint64_t count;
 } pt_gperf_notes;
 
-/* Searches the text behind the records, where the reader is; the reader's position does not change.
- * Figures go to *into. Lines in another form are ignored. */
+/* Searches the text after the records for notes. The reader is at the beginning of this text, and
+ * its position does not change. Numbers about the recording go to *into. Lines in another form are
+ * ignored. */
 pt_gperf_notes pt_gperf_notes_read(const pt_reader *text, uint64_t records, pt_provenance *into);
 void pt_gperf_notes_done(pt_gperf_notes *notes);
 /* The end of a record's stack. */

@@ -1,5 +1,5 @@
-/* gperftools.c: reads and writes the binary CPU profile of gperftools, in both word sizes and byte
- * orders.
+/* gperftools.c: reads and writes the binary CPU profile of gperftools, in both word sizes and both
+ * byte orders.
  *
  *   header   | 0 | n >= 3 | 0 | period_us | 0 | more ... |   n counts the slots after itself
  *   record   | count >= 1 | depth >= 1 | pc0 (leaf) ... |    repeated
@@ -34,7 +34,7 @@
 
 /* ---- Word size and byte order ---- */
 
-/* Parses the header in a given word size and byte order; false if it does not match. */
+/* Parses the header in a given word size and byte order; returns false if it does not match. */
 static bool header_fits(const uint8_t *head, size_t bytes, unsigned word_bytes, bool big_endian,
                         uint64_t *ret_slots, uint64_t *ret_period_us)
 {
@@ -119,8 +119,8 @@ static bool is_trailer(const pt_reader *r, const record *rec)
     return rec->count == 0 && rec->depth == 1 && pc_at(r, rec, 0) == 0;
 }
 
-/* A candidate for the majority address: Boyer and Moore's majority vote. The final weight is at
- * least the candidate's count minus the count of all other addresses. */
+/* A candidate for the address that has a majority (Boyer and Moore's majority vote). The final
+ * weight is at least the candidate's count minus the count of all other addresses. */
 typedef struct {
     uint64_t pc, weight;
 } vote;
@@ -137,14 +137,14 @@ static inline void vote_for(vote *v, uint64_t pc)
 #define SIGNAL_ROUNDS 2
 
 /* The second frames that belong to the signal handler. google/pprof's rule: an address that is
- * second in at least 31 of 32 records; the rule is applied twice. */
+ * second in at least 31 of 32 records; this rule is applied twice. */
 typedef struct {
     uint64_t pc[SIGNAL_ROUNDS];
     unsigned count;
 } signal_frames;
 
-/* The index of the record's second frame if the frames found so far are not counted: frame 1 plus
- * the number of such frames that begin there. */
+/* The index of the frame that is second if the signal handler's frames that were found so far are
+ * not counted: 1 plus the number of such frames from frame 1 on. */
 static uint64_t second_frame(const pt_reader *r, const record *rec, const signal_frames *s)
 {
     uint64_t at = 1;
@@ -159,7 +159,7 @@ typedef struct {
     uint64_t records, frames;
     signal_frames signal;
     bool trailer;
-    pt_reader text; /* the text behind the trailer */
+    pt_reader text; /* the text after the trailer */
 } survey;
 
 /* The number of records whose second frame is pc. */
@@ -200,7 +200,7 @@ static void find_signal_frames(pt_reader records, survey *s, vote v)
 #define AHEAD_BYTES      4096
 #define CACHE_LINE_BYTES 64
 
-/* Prefetches the bytes a page ahead. The position of a record depends on the one before, so both
+/* Prefetches the bytes a page ahead. The position of a record depends on the record before, so both
  * passes would wait for memory at each record; but records are contiguous, so the bytes ahead are
  * known to be needed. always_inline, since gcc removes calls that only prefetch. */
 static inline __attribute__((always_inline)) void fetch_ahead(const pt_reader *r, const record *rec)
@@ -215,8 +215,8 @@ static inline __attribute__((always_inline)) void fetch_ahead(const pt_reader *r
 static survey survey_records(pt_reader *r)
 {
     survey s = {0};
-    /* A copy of the reader makes the first pass. Its failures are ignored, since the second pass
-     * fails in the same place. */
+    /* The first pass uses a copy of the reader. The failures of the copy are ignored, since the
+     * second pass fails in the same place. */
     pt_reader ahead = *r;
     ahead.error = NULL;
     ahead.parent = NULL;
@@ -234,7 +234,8 @@ static survey survey_records(pt_reader *r)
     }
     s.text = ahead;
     /* pitot's library leaves no frames of its signal handler in stacks, so an address that is
-     * always second is the program's own. Lines that only pitot writes identify pitot's files. */
+     * always second is the program's own. A file of pitot is recognized by lines that only pitot
+     * writes. */
     if (!pt_procmaps_ours(&ahead)) find_signal_frames(begin, &s, v);
     return s;
 }
@@ -248,7 +249,8 @@ static survey survey_records(pt_reader *r)
  *
  *     bucket   key[8] = lower half, 0 = empty    id[8]
  *
- * Addresses without a region, and lower halves of 0, are in a general index. */
+ * Addresses whose upper half has no region, and addresses whose lower half is 0, are in a general
+ * index. */
 #define BUCKET_SLOTS 8
 #define REGIONS_MAX  4
 
@@ -400,7 +402,7 @@ static void locations_init(locations *l, pt_builder *b)
     l->by_start.count = n;
     for (uint32_t m = 0; m < n; m++) {
         l->by_start.items[m] = *pt_builder_mapping_at(b, (pt_mapping_id){m});
-        l->by_start.items[m].source_id = m; /* here: row of the mapping */
+        l->by_start.items[m].source_id = m; /* source_id has the row of the mapping meanwhile */
     }
     qsort(l->by_start.items, n, sizeof *l->by_start.items, by_start);
 }
@@ -414,7 +416,8 @@ static uint32_t mapping_of(const locations *l, uint64_t pc)
 
 static __attribute__((noinline)) uint32_t new_location(locations *l, uint64_t pc, bool is_return)
 {
-    /* A call may be the last instruction of its mapping, and then returns to the address after it.
+    /* If a call is the last instruction of its mapping, it returns to the address after the
+     * mapping.
      */
     const uint32_t mapping = mapping_of(l, is_return && pc > 0 ? pc - 1 : pc);
     const pt_location_id id = pt_builder_append_location(
@@ -433,9 +436,9 @@ static inline uint32_t location_of(locations *l, uint64_t pc, bool is_return)
     return __builtin_expect(id != PT_NONE, 1) ? id : new_location(l, pc, is_return);
 }
 
-/* The ids of count return addresses in the host's word size and byte order. Nearly all are known
- * and in the region of the previous address, so a copy of that region is kept in a local variable,
- * which stores cannot alias. */
+/* The ids of count return addresses in the host's word size and byte order. Nearly all of these
+ * addresses are known and in the region of the previous address, so the function keeps a copy of
+ * that region in a local variable, which no store to memory can change. */
 static inline void find_callers(locations *l, const uint8_t *words, size_t count, uint32_t *ret_ids)
 {
     static bucket nothing; /* always empty */
@@ -618,8 +621,8 @@ typedef struct {
     pt_buf ends;      /* end of each record's stack */
 } writing;
 
-/* Chooses the event that counts samples: the requested one, if it counts; else one named "samples";
- * else time divided by the period. */
+/* Chooses the event that counts samples: the requested one, if it counts; else the event "samples";
+ * else an event of time, whose values are divided by the period. */
 static pt_status choose_event(writing *w, const pt_write_options *options, pt_error *reterr)
 {
     const pt_profile *p = w->p;
@@ -707,7 +710,7 @@ static void write_sample(writing *w, uint32_t sample, pt_buf *buf)
     }
 }
 
-/* Writes a line of the text list. It is formatted twice, first to get its size. */
+/* Writes a line of the text list. The line is formatted twice, the first time to get its size. */
 static void put_line(writing *w, const pt_gperf_mapping *m, const uint8_t *id, size_t id_bytes)
 {
     uint8_t *bytes = NULL;
@@ -727,7 +730,7 @@ static void put_line(writing *w, const pt_gperf_mapping *m, const uint8_t *id, s
     free(bytes);
 }
 
-/* Decodes hex digits; 0 if the text is not complete bytes. */
+/* Decodes hex digits; returns 0 if the text is not a number of whole bytes. */
 static size_t from_hex(const char *text, size_t length, uint8_t *ret_bytes, size_t cap)
 {
     if (length == 0 || length % 2 != 0 || length / 2 > cap) return 0;

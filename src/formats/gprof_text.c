@@ -17,10 +17,10 @@
  * with -b, -l (names end in "(file.c:12 @ 11c9)"), -c and -T (old BSD's columns).
  *
  * A function's time and calls become a sample with a single frame; a call becomes an arc. The flat
- * profile has precedence; functions missing in it are taken from the graph. An arc occurs in two
- * entries and is taken once; the number in brackets distinguishes functions with the same name.
- * Entries of cycles repeat the data of their members and are ignored, as is the text around the
- * tables. */
+ * profile has precedence; functions missing in it are taken from the graph. An arc is in two
+ * entries of the graph and is read from one of them; the number in brackets distinguishes functions
+ * with the same name. Entries of cycles repeat the data of their members and are ignored; so is the
+ * text around the tables. */
 #include "base/text.h"
 #include "formats/format.h"
 
@@ -44,16 +44,16 @@ enum {
 
 typedef enum { TABLE_NONE, TABLE_FLAT, TABLE_GRAPH, TABLE_AFTER_GRAPH } table;
 
-/* A function's figures, in the flat profile or in the entries of the call graph. */
+/* The times and calls of a function, in the flat profile or in the entries of the call graph. */
 typedef struct {
     bool is_there; /* the table has the function */
-    int64_t self;  /* in 1/ONE of the dimension */
+    int64_t self;  /* in units of 1/ONE of the dimension */
     int64_t calls;
 } figures;
 
 typedef struct {
     figures flat, graph;
-    int64_t known_calls; /* calls whose caller is in the graph, without recursive ones */
+    int64_t known_calls; /* calls whose caller is in the graph, without recursive calls */
 } function_row;          /* index: location */
 
 /* A function in the graph. */
@@ -73,7 +73,7 @@ typedef struct {
     PT_VECTOR(function_row) function;
     PT_VECTOR(call_row) call;
     pt_index call_index;        /* current graph: pair of numbers -> call */
-    PT_VECTOR(call_row) caller; /* callers of the current entry, whose callee is not known yet */
+    PT_VECTOR(call_row) caller; /* the current entry's callers before its own row */
     subject here;               /* function of the current entry */
     bool has_here, in_entry, is_cycle;
     table table;
@@ -85,7 +85,7 @@ typedef struct {
 
 /* ---- Words and numbers ---- */
 
-/* Parses "12.34" or "-0.00"; 0 for "nan", the share of a total of 0. */
+/* Parses "12.34" or "-0.00"; *ret_value is 0 for "nan", which is the share of a total of 0. */
 static bool take_decimal(pt_span *s, int64_t *ret_value)
 {
     pt_span word, fraction;
@@ -318,7 +318,7 @@ static bool flat_row(gprof_reader *g, pt_span line)
 
 static void add_call(gprof_reader *g, const call_row *call)
 {
-    if (call->calls == 0) { /* -c: a call that is only in the code */
+    if (call->calls == 0) { /* with -c: a call that is in the code, but did not happen */
         g->never_called++;
         return;
     }
@@ -467,7 +467,7 @@ static void read_lines(gprof_reader *g, pt_reader *lines)
 
 /* ---- The profile ---- */
 
-/* The profile's events, and the conversion of figures to values. */
+/* The profile's events, and the conversion of the report's numbers to values. */
 typedef struct {
     uint32_t count, calls, time; /* time: PT_NONE = none */
     uint32_t samples;

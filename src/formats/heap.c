@@ -3,25 +3,25 @@
  *   heap profile:    144:  8498176 [   150:  8600000] @ heap_v2/524288
  *        1:     9216 [     1:     9216] @ 0xc635c8 0x42ecc3     objects: bytes in use [allocated]
  *
- * The word behind the @ of the first line is the kind (profile/legacy_profile.go of google/pprof):
+ * The word after the @ of the first line is the kind (profile/legacy_profile.go of google/pprof):
  *
- *   heap_v2/R heapz_v2/R   sampled by a Poisson process, on average every R bytes: each figure is
+ *   heap_v2/R heapz_v2/R   sampled by a Poisson process, on average every R bytes: each number is
  *                          divided by 1 - exp(-size/R), the probability that an object of the
  *                          stack's average size is sampled
  *   heap/R                 the same with R/2
  *   heapprofile            everything was counted
- *   growth growthz fragmentation fragmentationz    likewise
+ *   growth growthz fragmentation fragmentationz    everything was counted
  *
  * All addresses are return addresses. Every sample has the label "bytes", the average size.
  *
- * The writer uses "heapprofile", so that scaled figures are not scaled again. */
+ * The writer uses "heapprofile", so that scaled numbers are not scaled again. */
 #include "formats/heap.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-/* Parses "N: N [N: N]", in which blanks may stand where writers put them. */
+/* Parses "N: N [N: N]", with blanks at the places where writers put them. */
 bool pt_heap_parse_figures(pt_span *s, bool may_sign, pt_heap_figures *ret)
 {
     pt_span_skip_blanks(s);
@@ -44,7 +44,7 @@ bool pt_heap_has_allocated(const pt_heap_figures *f)
            (f->alloc_bytes != f->inuse_bytes && f->alloc_bytes != 0);
 }
 
-/* Parses the word behind the @. */
+/* Parses the word after the @. */
 static bool parse_kind(pt_span s, pt_heap_kind *h)
 {
     static const struct {
@@ -111,7 +111,7 @@ void pt_heap_describe(pt_heap_reading *r)
     r->thread_key = pt_builder_text(r->l.b, "thread").v;
 }
 
-/* The factor that scales sampled figures: see the head of this file. 1 if nothing is scaled. */
+/* The factor for sampled numbers (see the head of this file); 1 if everything was counted. */
 static double factor_of(const pt_heap_kind *h, int64_t count, int64_t bytes)
 {
     if (!h->sampled || count == 0 || bytes == 0 || h->period <= 1) return 1;
@@ -240,7 +240,8 @@ static void put_figures(pt_out *out, const pt_heap_figures *f)
 
 void pt_heap_add_figures(pt_heap_figures *total, const pt_heap_figures *f)
 {
-    /* Overflow is ignored: readers use the totals only to find out which figures exist. */
+    /* Overflow is ignored: readers use the totals only to find out which of the four numbers
+     * exist. */
     __builtin_add_overflow(total->inuse_count, f->inuse_count, &total->inuse_count);
     __builtin_add_overflow(total->inuse_bytes, f->inuse_bytes, &total->inuse_bytes);
     __builtin_add_overflow(total->alloc_count, f->alloc_count, &total->alloc_count);
@@ -274,7 +275,7 @@ static pt_status heap_write(const pt_profile *p, const pt_output *output,
         const pt_heap_figures f = figures_of(p, inuse, alloc, i);
         pt_heap_add_figures(&total, &f);
     }
-    /* Readers take the profile to have allocations only if these totals differ from those in
+    /* Readers take the profile to have allocations only if these totals differ from the totals in
      * use. */
     if (alloc.count != PT_NONE && !pt_heap_has_allocated(&total)) total.alloc_count = INT64_MAX;
     pt_out_text(out, "heap profile: ");

@@ -10,7 +10,7 @@ typedef struct pt_heap_figures {
 
 /* The facts in the first line. */
 typedef struct pt_heap_kind {
-    bool sampled;   /* the figures are samples and must be scaled by the period */
+    bool sampled;   /* the numbers are samples and must be scaled by the period */
     bool has_alloc; /* the profile has allocations as well: four events */
     int64_t period; /* bytes */
 } pt_heap_kind;
@@ -23,11 +23,13 @@ typedef struct pt_heap_reading {
     uint64_t odd;                   /* samples with bytes but without objects */
 } pt_heap_reading;
 
-/* Parses figures and removes them from the span; false if there are none. */
+/* Parses the four numbers of a line and removes them from the span. Returns false if there are
+ * none. */
 bool pt_heap_parse_figures(pt_span *s, bool may_sign, pt_heap_figures *ret);
-/* Do the figures include allocations, beside the memory in use? */
+/* Do the numbers include allocations, apart from the memory in use? */
 bool pt_heap_has_allocated(const pt_heap_figures *f);
-/* Adds figures to a total, which wraps on overflow: only its zeros and differences are used. */
+/* Adds numbers to a total, which wraps on overflow: callers only check which of its numbers are 0
+ * and which differ. */
 void pt_heap_add_figures(pt_heap_figures *total, const pt_heap_figures *f);
 /* Adds events, period and drop_frames to the profile, once l and h are filled. */
 void pt_heap_describe(pt_heap_reading *r);

@@ -63,7 +63,7 @@ static const struct {
     {"stack", BACKTRACE},
 };
 
-/* The content of an element with an id: a number, or the row that was made of it. */
+/* The content of an element with an id: a number, or the row that was made of the element. */
 typedef struct {
     int64_t id, number;
     element_kind kind;
@@ -96,7 +96,7 @@ typedef struct {
     open_element open[DEPTH_MAX];
     size_t depth;
     sample_row now;
-    pt_function function; /* of the frame that is open */
+    pt_function function; /* function of the frame element that is open */
     pt_location location;
     bool in_frame, has_cycles;
     uint64_t missing; /* references to ids that no element has */
@@ -126,8 +126,8 @@ static bool skip_past(instruments_reader *x, const char *text)
     return found != NULL;
 }
 
-/* Decodes the entity at the text's beginning; *ret_bytes: its length. Returns false if there is
- * none. */
+/* Decodes the entity at the beginning of the text and sets *ret_bytes to the entity's length.
+ * Returns false if there is none. */
 static bool read_entity(pt_span s, uint32_t *ret_char, size_t *ret_bytes)
 {
     static const struct {
@@ -173,8 +173,8 @@ static uint32_t intern_text(instruments_reader *x, pt_span s)
     return string;
 }
 
-/* Reads the attributes of a tag up to its ">". *ret_closed: it ends in "/>". Returns false if the
- * tag has no end. */
+/* Reads the attributes of a tag up to its ">". *ret_closed is true if the tag ends in "/>". Returns
+ * false if the tag has no end. */
 static bool read_attributes(instruments_reader *x, attribute list[static ATTRIBUTES_MAX],
                             size_t *ret_count, bool *ret_closed)
 {
@@ -322,7 +322,7 @@ static void begin_element(instruments_reader *x, element_kind kind, const attrib
     }
 }
 
-/* Ends an element. text: the text before its end tag. */
+/* Ends an element. text: the text before the element's end tag. */
 static void end_element(instruments_reader *x, open_element e, pt_span text)
 {
     known_element k = {.id = e.id, .kind = e.kind};

@@ -1,14 +1,14 @@
 /* java.c: reads profiles of Java programs in forms similar to gperftools': binary CPU, text heap
  * and contention.
  *
- *   | 0 | 3 | 1 | period_us | 0 |  then records and trailer as gperftools.c has them     CPU
+ *   | 0 | 3 | 1 | period_us | 0 |  then records and trailer as in gperftools.c     CPU
  *
  *   --- heapz 1 ---                     or --- contentionz 1 ---
  *   format = java
  *   resolution = bytes                  the unit of the second value
  *   sampling period = 100               contention: weight of a sample
  *   ms since reset = 60000
- *      7048        1 @ 0x00000003 0x00000004        value, count: reversed in comparison to C++
+ *      7048        1 @ 0x00000003 0x00000004        value, count: the other order than in C++
  *
  *   all three end in a table of the addresses, which are only numbers:
  *     0x00000003 GC
@@ -17,8 +17,8 @@
  *     0x0000000c generated stub/JIT
  *
  * Rule: profile/legacy_java_profile.go of google/pprof. Addresses are not adjusted, and are dropped
- * once they have their names. Heap samples are scaled as from a Poisson process with a mean of 512
- * KiB.
+ * once they have their names. Heap samples are scaled as samples of a Poisson process with a mean
+ * of 512 KiB.
  */
 #include "formats/legacy.h"
 
@@ -41,7 +41,7 @@ typedef struct {
 
 typedef struct {
     pt_function row;
-    uint32_t id; /* in the profile, PT_NONE before its first location is added */
+    uint32_t id; /* id in the profile; PT_NONE before the first location of the address is added */
 } java_function;
 
 typedef struct {
@@ -83,7 +83,7 @@ static uint32_t location_of(java *j, uint64_t number)
     return (uint32_t)j->at.count++;
 }
 
-/* The function of a name. Its file is the first that occurs with the name. */
+/* The function of a name. The function's file is the first file that occurs with the name. */
 static uint32_t function_of(java *j, pt_span name, pt_span file)
 {
     const uint32_t text = pt_builder_string(j->b, name.at, name.size).v;
@@ -436,7 +436,7 @@ static void take_sample(reading *r, int64_t *values, uint64_t offset)
     pt_builder_sample(b, pt_builder_stack_commit(b, depth, PT_STACK_END_UNKNOWN), labels, values);
 }
 
-/* Reads attributes, then samples. The reader stops before the first other line. */
+/* Reads attributes, then samples. The reader stops before the first line that is neither. */
 static void take_lines(reading *r, pt_reader *reader)
 {
     bool samples = false;

@@ -9,9 +9,9 @@
  *
  *   MAPPED_LIBRARIES:
  *
- * Figures are scaled like heap_v2 of formats/heap.c, as in jeprof. If a stack lists its threads,
- * each has a sample with a label. The samples share the scale factor of their stack, so that they
- * add up to the scaled line t*. */
+ * Numbers are scaled like those of heap_v2 in formats/heap.c, as in jeprof. If a stack lists its
+ * threads, each thread has a sample with a label. The samples share the scale factor of their
+ * stack, so that they add up to the scaled line t*. */
 #include "formats/heap.h"
 
 #include <stdlib.h>
@@ -33,7 +33,8 @@ static int jemalloc_probe(const pt_probe_input *input)
     return parse_jemalloc_header(pt_legacy_first_line(input), &h) ? 95 : 0;
 }
 
-/* Parses "t*: FIGURES" or "tN: FIGURES [NAME]"; thread -1 is t*, all threads. */
+/* Parses "t*: FIGURES" or "tN: FIGURES [NAME]"; *ret_thread is -1 for t*, which means all
+ * threads. */
 static bool parse_thread_line(pt_span s, int64_t *ret_thread, pt_heap_figures *f, pt_span *ret_name)
 {
     if (!pt_span_skip(&s, "t")) return false;
@@ -51,7 +52,7 @@ typedef struct {
     pt_heap_figures f;
 } share;
 
-/* A stack, with the figures of all threads together and of each. */
+/* A stack, with the numbers of all threads together and of each thread. */
 typedef struct {
     pt_heap_reading r;
     bool open; /* a stack is open */
@@ -87,7 +88,8 @@ static pt_labels_id thread_labels(jemalloc *j, const share *s, const pt_heap_fig
     return pt_builder_labels(j->r.l.b, labels, n);
 }
 
-/* Do the threads' figures add up to the stack's? Ended threads may be missing. */
+/* Do the numbers of the threads add up to the numbers of the stack? They do not if threads that
+ * have ended are missing. */
 static bool shares_add_up(const jemalloc *j)
 {
     pt_heap_figures sum = {0};
@@ -114,7 +116,7 @@ static void take_part(const jemalloc *j, const pt_heap_figures *f, const int64_t
         ret[i - first] = part_of(scaled[i - first], part[i], whole[i]);
 }
 
-/* Adds a sample for each thread. The last one gets the rounding error. */
+/* Adds a sample for each thread. The last thread's sample gets the rounding error. */
 static void add_shares(jemalloc *j, pt_stack_id stack)
 {
     int64_t scaled[4] = {0}, left[4];
@@ -173,7 +175,7 @@ static bool take_jemalloc_line(jemalloc *j, pt_span line)
     return true;
 }
 
-/* Do the lines before the first stack have figures of allocations? */
+/* Do the lines before the first stack have numbers of allocations? */
 static bool jemalloc_has_alloc(pt_reader ahead)
 {
     pt_span line, name;

@@ -4,7 +4,7 @@
  *
  *   chunk      header, events
  *   header     "FLR\0", major, minor; bytes of the chunk; offset of the last constants; offset
- *              of the metadata; start and duration in ns; start in ticks, ticks a second; flags
+ *              of the metadata; start and duration in ns; start in ticks, ticks per second; flags
  *   event      bytes, type, fields
  *   of type 0  metadata: the classes and their fields (jfr_types.c)
  *   of type 1  constants: for each class, keys and values
@@ -49,8 +49,8 @@ typedef enum {
     GROUPS
 } event_group;
 
-/* The group of each of JFR's events, and the field of its value; JFR_OTHER: the event is only
- * counted. */
+/* For each of JFR's events: its group, and the field that has its value; JFR_OTHER: the event is
+ * only counted. */
 static const struct {
     const char *name;
     event_group group;
@@ -141,7 +141,8 @@ static constant *find_constant(jfr_reader *j, uint32_t type, uint64_t key)
     return row == PT_NONE ? NULL : &j->constant.items[row];
 }
 
-/* A reader of its own for a part of the file: its failure does not make the file's reader fail. */
+/* Returns a reader for a part of the file. A failure of this reader does not make the file's reader
+ * fail. */
 static pt_reader detach_reader(jfr_reader *j, const pt_reader *from)
 {
     pt_reader r = *from;
@@ -151,7 +152,7 @@ static pt_reader detach_reader(jfr_reader *j, const pt_reader *from)
     return r;
 }
 
-/* A reader at a constant's value; constant_done ends it. */
+/* A reader at the value of a constant; the caller ends it with constant_done. */
 static pt_reader reader_at(jfr_reader *j, const uint8_t *at)
 {
     pt_reader r = detach_reader(j, j->chunk);
@@ -164,9 +165,9 @@ static void constant_done(jfr_reader *j, const pt_reader *r)
     j->damaged_constants += !pt_reader_ok(r);
 }
 
-/* Finds a constant for a use. If it is not there, or has another use, returns NULL and counts it as
- * missing, unless its key is 0, which means none. If its use is still USE_NONE, the caller decodes
- * it. */
+/* Finds a constant for a use. If the constant is not there, or has another use, returns NULL and
+ * counts it as missing, except if its key is 0, which means "none". If the use of the returned
+ * constant is still USE_NONE, the caller decodes it. */
 static constant *use_constant(jfr_reader *j, uint32_t type, uint64_t key, constant_use use)
 {
     constant *const c = find_constant(j, type, key);
@@ -214,7 +215,7 @@ static void read_constants(jfr_reader *j, pt_reader *r)
     }
 }
 
-/* Appends a text that is in the event, or in the pool of texts. */
+/* Appends a text, which is either in the event itself or in the pool of texts, to `to`. */
 static void put_text(jfr_reader *j, pt_reader *r, const jfr_field *field, pt_buf *to)
 {
     uint64_t key = 0;
@@ -266,7 +267,7 @@ static uint32_t symbol_of(jfr_reader *j, uint32_t type, uint64_t key)
     return c->made;
 }
 
-/* The name of a class, whose "java/util/List" is "java.util.List"; 0 = none. */
+/* The name of a class: "java.util.List" for "java/util/List" in the file; 0 = none. */
 static uint32_t class_of(jfr_reader *j, uint32_t type, uint64_t key)
 {
     constant *const c = use_constant(j, type, key, USE_CLASS);
@@ -309,8 +310,8 @@ static uint32_t function_of(jfr_reader *j, uint32_t type, uint64_t key)
     constant *const c = use_constant(j, type, key, USE_FUNCTION);
     if (c == NULL) return PT_NONE;
     if (c->use == USE_FUNCTION) return c->made;
-    set_made(c, USE_FUNCTION, PT_NONE); /* set first: its class and name must not lead to the method
-                                         * itself */
+    set_made(c, USE_FUNCTION, PT_NONE); /* set before class and name are read, since these may lead
+                                         * to the method itself in a damaged file */
     const jfr_type *const of = &j->types.type.items[type];
     uint32_t class_name = 0, name = 0;
     pt_reader r = reader_at(j, c->at);
@@ -376,7 +377,7 @@ static uint32_t make_stack(jfr_reader *j, const constant *c)
         .v;
 }
 
-/* The stack of a key. Key 0: no stack, as in events of the virtual machine's own threads. */
+/* The stack of a key. Key 0 means no stack, as in events of the virtual machine's own threads. */
 static uint32_t stack_of(jfr_reader *j, uint32_t type, uint64_t key)
 {
     constant *const c = use_constant(j, type, key, USE_STACK);
@@ -386,13 +387,14 @@ static uint32_t stack_of(jfr_reader *j, uint32_t type, uint64_t key)
         return j->empty_stack - 1;
     }
     if (c->use == USE_STACK) return c->made;
-    c->use = USE_STACK; /* set first: its methods must not lead to the stack itself */
+    c->use = USE_STACK; /* set before the methods are read, since these may lead to the stack itself
+                         * in a damaged file */
     c->made = make_stack(j, c);
     return c->made;
 }
 
-/* Reads a thread: its number in the system, or else Java's; its name in Java, or else the
- * system's. */
+/* Reads a thread: its number is that of the operating system, or else Java's; its name is that of
+ * Java, or else the operating system's. */
 static void make_thread(jfr_reader *j, constant *c)
 {
     const jfr_type *const of = &j->types.type.items[c->type];
@@ -534,7 +536,8 @@ static void read_chunk(jfr_reader *j, pt_reader *chunk)
 
 /* ---- The profile ---- */
 
-/* The column of a group's counts; adds it, and the column of its values, if they are new. */
+/* Returns the column of the counts of a group. Adds this column, and the column of the group's
+ * values, if they are new. */
 static uint32_t add_columns(pt_builder *b, event_group group)
 {
     const uint32_t count = pt_builder_text(b, columns[group].count).v;
@@ -548,7 +551,7 @@ static uint32_t add_columns(pt_builder *b, event_group group)
     return at;
 }
 
-/* The JVM chooses its samples of allocations (jdk.ObjectAllocationSample) from the events of
+/* The JVM takes its samples of allocations (jdk.ObjectAllocationSample) from its events of new
  * buffers. A file with both kinds of events counts the same bytes twice, so the samples are
  * dropped. */
 static void put_items(jfr_reader *j, pt_diag *diag)
@@ -588,7 +591,8 @@ static void put_items(jfr_reader *j, pt_diag *diag)
     if (found[EVENT_CPU] > 0) pt_builder_show_event(j->b, column[EVENT_CPU]);
 }
 
-/* Reads the chunks. Each states its size, so a damaged chunk does not affect the next ones. */
+/* Reads the chunks. Each chunk states its size, so a damaged chunk does not affect the next
+ * ones. */
 static pt_status read_chunks(jfr_reader *j, pt_reader *r)
 {
     while (pt_reader_ok(r) && pt_reader_left(r) > 0) {
@@ -612,7 +616,7 @@ static pt_status read_chunks(jfr_reader *j, pt_reader *r)
     return r->status;
 }
 
-/* Reports all losses in one message: the file's end, chunks, constants. */
+/* Reports all losses in one message: of the end of the file, of chunks, and of constants. */
 static pt_status conclude_reading(jfr_reader *j, pt_status status, const pt_error *error,
                                   pt_error *reterr)
 {

@@ -7,7 +7,7 @@
 
 /* How a value of a type is stored. */
 typedef enum {
-    JFR_STRUCT, /* its fields, one after the other */
+    JFR_STRUCT, /* the fields of the struct, one after the other */
     JFR_BYTE,   /* boolean, byte */
     JFR_SHORT,  /* short, char */
     JFR_INT,

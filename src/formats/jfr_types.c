@@ -18,7 +18,7 @@ enum {
 
 typedef struct {
     const char *text;
-    uint64_t number; /* the number that the text contains; 0 = none */
+    uint64_t number; /* the text as a number; 0 if it is not a number */
 } metadata_text;
 
 typedef struct {
@@ -204,7 +204,7 @@ static uint32_t add_type(jfr_types *t, const attributes *a)
                                     .field_first = t->field.count});
 }
 
-/* Reads an element and the elements in it. type: row of the class that contains the element;
+/* Reads an element and the elements inside it. type: row of the class that contains the element;
  * PT_NONE = none. */
 /* NOLINTNEXTLINE(misc-no-recursion): limited by depth */
 static void read_element(metadata *m, pt_reader *r, uint32_t type, unsigned depth)

@@ -1,11 +1,12 @@
 /* journal.c: reads the crash journal of libprofiler.so.0; wire/journal.h draws its layout.
  *
  * The writer may have been killed at any instruction, or may still run. Only committed data is
- * read: areas up to the first area without a magic, and in each area the records up to used_bytes.
- * The committed data is a complete profile, so missing data behind it is no damage. Damage is data
- * that the writer never leaves: sizes that do not fit, records without frames.
+ * read: the areas (a header with a magic number, then records) up to the first area without the
+ * magic number, and in each area the records up to used_bytes. The committed data is a complete
+ * profile, so missing data after it is no damage. Damage is data that the writer never leaves:
+ * sizes that do not fit, records without frames.
  *
- * Addresses above the leaf are return addresses. They are unchanged and marked
+ * Addresses above the leaf are return addresses. They are stored unchanged and marked
  * PT_LOCATION_RETURN_ADDR.
  */
 #include "formats/journal_int.h"
@@ -51,12 +52,13 @@ static void read_header(pt_reader *r, pt_journal_facts *f, uint32_t *ret_header_
     f->filtered = pt_read_u64(r);
 }
 
-/* Reads the library's own CPU time and the time in the kernel, from the fields behind the texts. */
+/* Reads the library's own CPU time and the time in the kernel, from the fields after the texts. */
 static void read_own(pt_reader *r, pt_journal_facts *f)
 {
     pt_skip(r, offsetof(pt_journal_header, own_weight));
     const uint64_t weight = pt_read_u64(r), unknown_ns = pt_read_u64(r);
-    uint64_t own_ns = 0; /* zero for wall time: its weights are no CPU time */
+    uint64_t own_ns = 0; /* 0 if the journal samples wall time, since its weights are then not CPU
+                          * time */
     if (f->engine != PT_JOURNAL_ENGINE_REAL &&
         __builtin_mul_overflow(weight, f->period_ns, &own_ns))
         own_ns = UINT64_MAX;
@@ -185,7 +187,7 @@ void pt_journal_add_stack(pt_journal_reading *g, pt_journal_facts *f, uint64_t w
     g->frame.count = 0;
     PT_GROW(g->frame, g->pc.count);
     for (size_t i = 0; i < g->pc.count; i++) {
-        /* A call at the end of a mapping returns to an address behind it. */
+        /* A call at the end of a mapping returns to an address after the mapping. */
         const uint64_t pc = g->pc.items[i];
         if ((pc & PT_JOURNAL_CODE_FRAME) != 0 && merged != PT_JOURNAL_NATIVE) {
             const unsigned language = pt_journal_language_of(g, pc);
@@ -246,8 +248,8 @@ static void read_stacks(pt_journal_reading *g, pt_reader *r, pt_journal_facts *f
     }
 }
 
-/* Adds a row for CPU time in the kernel that no tick could sample, as far as the journal's bound
- * allows. */
+/* Adds a row for CPU time in the kernel that no tick could sample, as far as the bound of the
+ * journal's weight allows. */
 static void add_kernel(pt_journal_reading *g, pt_journal_facts *f)
 {
     const uint64_t most = g->most_weight - f->weight;
@@ -294,7 +296,8 @@ static void read_areas(pt_journal_reading *g, pt_reader *r, pt_journal_facts *f,
                            size, used);
             return;
         }
-        /* The file may end right after the records. A truncated copy ends within them. */
+        /* The file may end right after the records. A truncated copy of a file ends within the
+         * records. */
         const uint64_t there = size < pt_reader_left(r) ? size : pt_reader_left(r);
         const uint64_t records_end = sizeof(pt_journal_area) + used;
         pt_reader area = pt_reader_sub(r, there);
@@ -372,7 +375,7 @@ static void read_spans(pt_journal_reading *g, pt_reader r)
 pt_status pt_journal_reading_add(pt_journal_reading *g, pt_reader *reader,
                                  pt_journal_facts *ret_facts, pt_error *reterr)
 {
-    /* Stacks refer to records of the other kinds, so they come last. */
+    /* Stacks and copies of stacks refer to records of the other kinds, so they come last. */
     static const uint32_t order[] = {PT_JOURNAL_MAPS, PT_JOURNAL_CODES, PT_JOURNAL_STACKS,
                                      PT_JOURNAL_COPIES};
     pt_journal_facts facts;
@@ -411,7 +414,7 @@ static bool is_brief_at(const uint8_t *bytes, size_t size, size_t at)
 }
 
 /* A record is whole if another record, or the end of the file, follows it. A record that was cut
- * short is left out: the search continues in its bytes, at the beginning of the next record. */
+ * short is left out: the search continues inside its bytes, where the next record begins. */
 void pt_journal_each_brief(const uint8_t *bytes, size_t size,
                            void (*use)(const pt_journal_brief *brief, void *arg), void *arg)
 {

@@ -1,9 +1,9 @@
 /* journal.h: reads crash journals of libprofiler.so.0 (wire/journal.h) into a builder: a single
- * journal, for the format "journal", or those of many processes, for `pitot record`.
+ * journal, for the format "journal", or the journals of many processes, for `pitot record`.
  *
  * If several processes mapped a file at different addresses (as address randomisation causes), the
- * builder has one mapping for it, at the address in the first process. The other processes'
- * addresses are moved accordingly.
+ * builder has one mapping for the file, at its address in the first process. Addresses of the other
+ * processes are moved accordingly.
  */
 #pragma once
 
@@ -14,13 +14,14 @@
 #include "model/builder.h"
 #include "wire/journal.h"
 
-/* Parts of the weight of a journal. all: stacks with frames of a language. uncertain: the stacks
- * among them in which the language's frames may be at wrong places between the native frames. */
+/* Parts of the weight of a journal. all: weight of the stacks with frames of a language. uncertain:
+ * weight of those of these stacks in which the language's frames may be at wrong places between the
+ * native frames. */
 typedef struct {
     uint64_t all, uncertain;
 } pt_journal_frames;
 
-/* The facts of a journal beside its stacks. */
+/* The facts of a journal apart from its stacks. */
 typedef struct pt_journal_facts {
     uint32_t pid, ppid, sequence;
     uint32_t engine; /* PT_JOURNAL_ENGINE_X */
@@ -30,13 +31,13 @@ typedef struct pt_journal_facts {
     int64_t start_realtime_ns;
     uint64_t start_monotonic_ns, last_monotonic_ns;
     uint64_t cpu_before_ns, cpu_used_ns, cpu_own_ns;
-    uint64_t own_ns;        /* CPU time of the library itself, as far as it is known; part of the
+    uint64_t own_ns;        /* CPU time of the library itself, as far as it is known; a part of the
                              * sum of the three fields above */
     uint64_t own_copied_ns; /* CPU time of the library itself in samples with copied stacks; known
                              * after the stacks are unwound */
     uint64_t threads_seen, threads_unsampled;
     uint64_t ticks;    /* signals received */
-    uint64_t weight;   /* periods that the ticks stand for, without dropped and filtered ones */
+    uint64_t weight;   /* periods that the ticks stand for, without dropped and filtered ticks */
     uint64_t complete; /* part of weight: stacks that reached the thread's start */
     uint64_t
         unchecked; /* part of weight: stacks that reached the start by unchecked frame pointers */
@@ -50,11 +51,11 @@ typedef struct pt_journal_facts {
     char command[PT_JOURNAL_COMMAND_BYTES + 1]; /* arguments, separated by spaces */
 } pt_journal_facts;
 
-/* Facts of a recording that limit the figures of its journals. */
+/* Facts of a recording that limit the CPU time and the weight of its journals. */
 typedef struct pt_journal_bounds {
-    uint64_t duration_ns; /* of the recording; 0 = unknown: every figure is possible */
+    uint64_t duration_ns; /* duration of the recording; 0 = unknown: every value is possible */
     uint32_t cpus;
-    uint64_t period_ns; /* of the requested rate; 0 = unknown */
+    uint64_t period_ns; /* period of the requested rate; 0 = unknown */
 } pt_journal_bounds;
 
 /* Are the CPU time that the facts claim, the library's part of it, and the period possible for a
@@ -69,10 +70,10 @@ typedef struct pt_journal_short_at {
     size_t bytes;
 } pt_journal_short_at;
 
-/* Finds the next whole journal at or after *at, and sets *at to the byte behind it. Returns false
- * if there is none. */
+/* Finds the next whole journal at or after *at, and sets *at to the byte after this journal.
+ * Returns false if there is none. */
 bool pt_journal_next_short(const uint8_t *bytes, size_t size, size_t *at, pt_journal_short_at *ret);
-/* Replaces the buffer's content by the journal in its ordinary form. */
+/* Replaces the buffer's content by the short journal, converted to the ordinary form. */
 void pt_journal_unfold_short(const pt_journal_short_at *from, pt_buf *journal);
 
 /* Reads the header only: weight, complete, unchecked and truncated stay 0. PT_ERR_FORMAT if the
@@ -91,8 +92,8 @@ void pt_journal_reading_free(pt_journal_reading *reading);
 /* From now on the samples of a journal beyond pt_journal_most_weight are left out. */
 void pt_journal_reading_bound(pt_journal_reading *reading, const pt_journal_bounds *bounds);
 
-/* Adds a journal. PT_ERR_DAMAGED if only part of it could be read; that part is in the builder.
- * ret_facts (may be NULL) is filled in both cases. */
+/* Adds a journal. Fails with PT_ERR_DAMAGED if only a part of the journal could be read; the
+ * builder has that part. ret_facts (may be NULL) is filled in both cases. */
 pt_status pt_journal_reading_add(pt_journal_reading *reading, pt_reader *reader,
                                  pt_journal_facts *ret_facts, pt_error *reterr);
 /* Changes the builder's events from CPU time to wall time (PT_JOURNAL_ENGINE_REAL). Called after

@@ -1,13 +1,13 @@
-/* journal_bounds.c: the limits of the CPU time that a process can have used. A journal is written
- * by the process itself, and any process of a recording can write a record into the file of short
- * journals, so its figures may be wrong. */
+/* journal_bounds.c: checks the CPU time and the weight of the samples that a process's journal
+ * claims against the most that are possible. A journal may be wrong: the process writes it itself,
+ * and any process of the recording can write into the file that holds the short journals. */
 #include <math.h>
 
 #include "base/saturate.h"
 #include "formats/journal.h"
 
-/* Figures of a process may exceed its lifetime by this much: the process reads its clocks one after
- * the other, and a tick may come late. */
+/* The CPU time of a process may exceed its lifetime by this much: the process reads its clocks one
+ * after the other, and a tick may come late. */
 #define LATE_NS UINT64_C(200000000)
 /* A period is longer than requested where timers run only at ticks of the kernel; no kernel has
  * longer ticks. */
@@ -39,7 +39,7 @@ bool pt_journal_is_possible(const pt_journal_facts *f, const pt_journal_bounds *
 
 /* A thread that ends within its first period has a sample with a probability equal to the part of
  * the period that it ran. So the weight of many short threads varies like a sum of independent
- * events, and the limit is 6 standard deviations above the CPU time. */
+ * events, and the limit is 6 standard deviations above the largest CPU time that is possible. */
 uint64_t pt_journal_most_weight(const pt_journal_facts *f, const pt_journal_bounds *b)
 {
     enum { DEVIATIONS = 6, FEW = 4 };

@@ -12,8 +12,8 @@ _Static_assert((int)PT_MAPPED_LANGUAGES == (int)PT_JOURNAL_LANGUAGES, "one row a
 
 enum { LINES_MAX_BYTES = 64 << 10 }; /* of a code object; the writer keeps no more */
 
-/* To find a line, the table of its code object is decoded from the start. This is the limit of
- * bytes of tables decoded for a journal. */
+/* To find a line, the table of its code object is decoded from the start. This is the most bytes of
+ * line tables that are decoded for one journal. */
 #define LINES_READ_MAX (UINT64_C(1) << 30)
 
 static uint32_t add_function(pt_journal_reading *g, const uint8_t *name, size_t name_bytes,

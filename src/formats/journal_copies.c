@@ -1,4 +1,4 @@
-/* journal_copies.c: samples of a journal with a copy of their stack, which is unwound here. */
+/* journal_copies.c: samples of a journal with a copy of their stack, which this file unwinds. */
 #include "formats/journal_int.h"
 
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 #include "base/saturate.h"
 
 /* The list of mappings for unwinding is made anew for each sample whose epoch differs from the
- * previous sample's. This is the limit of mappings examined for all lists of a journal. */
+ * previous sample's. This is the most mappings that are examined for all lists of a journal. */
 #define LISTED_MAX (UINT64_C(1) << 22)
 
 static const char *keep_text(pt_journal_reading *g, uint32_t string)
@@ -51,7 +51,7 @@ static bool list_modules(pt_journal_reading *g, uint16_t epoch)
     return true;
 }
 
-/* Cuts the stack where the library itself ends it: after the function that called main or a
+/* Cuts the stack where the library itself ends stacks: after the function that called main or a
  * thread's start routine. */
 static void cut_at_start(pt_journal_reading *g, pt_stack_end *end)
 {

@@ -11,7 +11,8 @@
 typedef struct {
     uint64_t start, limit;
     uint64_t
-        upto; /* the largest limit of this and all earlier rows: a backward search ends there */
+        upto; /* the largest limit of this row and all earlier rows; shows a backward search where
+               * to end */
     uint64_t delta; /* address in the builder's mapping - address in this process, mod 2^64 */
     uint64_t epoch_from, epoch_to;
     uint32_t mapping;
@@ -42,7 +43,7 @@ struct pt_journal_reading {
     uint64_t most_weight; /* of the current journal */
     /* For copied stacks: the mappings of an epoch of the current journal. */
     PT_VECTOR(pt_read_map) module;
-    uint64_t listed; /* number of mappings examined for all lists made so far */
+    uint64_t listed; /* number of mappings that were examined for all lists so far */
     uint32_t module_epoch, module_generation; /* PT_NONE: no list was made yet */
     PT_VECTOR(pt_journal_kept_text) text;
     pt_index text_index;
@@ -56,7 +57,8 @@ struct pt_journal_reading {
     struct {
         uint64_t word; /* 0 = free */
         uint32_t location;
-    } codes_known[PT_JOURNAL_CODES_KNOWN];   /* cache for the current journal, by the word's hash */
+    } codes_known[PT_JOURNAL_CODES_KNOWN];   /* cache for the current journal, by the hash of a
+                                              * frame's word */
     uint64_t lines_read;                     /* bytes of line tables decoded so far */
     uint32_t language[PT_JOURNAL_LANGUAGES]; /* mappings of their frames; PT_NONE = none yet */
     uint32_t key_pid, key_comm, key_merge, uncertain; /* strings */
@@ -70,11 +72,11 @@ void pt_journal_add_stack(pt_journal_reading *g, pt_journal_facts *f, uint64_t w
 
 /* ---- journal_maps.c ---- */
 
-/* Reads the records of an area of mappings into g->map. After all areas were read,
- * pt_journal_sort_maps must follow. */
+/* Reads the records of an area of mappings into g->map. After the last area the caller calls
+ * pt_journal_sort_maps. */
 void pt_journal_read_maps(pt_journal_reading *g, pt_reader *r, const pt_journal_facts *f);
 void pt_journal_sort_maps(pt_journal_reading *g);
-/* The mapping at an address in an epoch; NULL if none is known. */
+/* The mapping at an address in an epoch; NULL if no mapping is known there. */
 const pt_journal_known_map *pt_journal_find_map(const pt_journal_reading *g, uint64_t addr,
                                                 uint16_t epoch);
 
@@ -82,8 +84,9 @@ const pt_journal_known_map *pt_journal_find_map(const pt_journal_reading *g, uin
 
 /* Reads the records of an area of code objects into g->code. */
 void pt_journal_read_codes(pt_journal_reading *g, pt_reader *r);
-/* For a stack word with PT_JOURNAL_CODE_FRAME: the number of its language (PT_JOURNAL_LANGUAGE_X),
- * and the builder's location of its line. */
+/* For a word of a stack (the 64-bit number of a frame) with the flag PT_JOURNAL_CODE_FRAME: the
+ * number of the frame's language (PT_JOURNAL_LANGUAGE_X), and the builder's location of the frame's
+ * line. */
 unsigned pt_journal_language_of(const pt_journal_reading *g, uint64_t word);
 uint32_t pt_journal_code_location(pt_journal_reading *g, uint64_t word);
 

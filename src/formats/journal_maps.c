@@ -10,7 +10,7 @@
 #include "process/path_kind.h"
 
 /* Limit of overlapping mappings (libraries loaded one after another at the same address) that a
- * look-up examines; further ones are not found. */
+ * look-up examines; it does not find further mappings. */
 #define GENERATIONS_MAX 64
 
 typedef struct {

@@ -1,6 +1,6 @@
 /* journal_short.c: journals of processes that ended after a sample or two, which lie in one file
  * (PT_JOURNAL_SHORT). Each is converted to an ordinary journal. Any program of the recording may
- * write to the file, so each size and offset in it is checked. */
+ * write to the file, so each size and offset in the file is checked. */
 #include <string.h>
 
 #include "formats/journal.h"
@@ -20,8 +20,8 @@ static bool is_record_at(const uint8_t *bytes, size_t size, size_t at)
            head.bytes <= PT_JOURNAL_SHORT_MOST_BYTES;
 }
 
-/* Is there a whole record at `at`? The next record or the end of the file must stand at its end. In
- * the place of a record that was cut short, the next record begins earlier. */
+/* Is there a whole record at `at`? At its end must be the next record or the end of the file. If a
+ * record was cut short, the next record begins before that end. */
 static bool is_whole_at(const uint8_t *bytes, size_t size, size_t at)
 {
     pt_journal_short head;

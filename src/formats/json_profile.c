@@ -11,7 +11,7 @@
 
 enum { PATH_LEVELS = 8, PATH_BYTES = 256 };
 
-/* Position of the scan: the path's text, and its length at each level. */
+/* Position of the scan: the text of the path, and the length of this text at each level. */
 typedef struct {
     char text[PATH_BYTES];
     size_t end[PATH_LEVELS + 1];
@@ -80,7 +80,7 @@ static int64_t limit_of(pt_json_scale *s, bool negative)
     return negative ? -INT64_MAX : INT64_MAX;
 }
 
-/* The integer nearest to value, which may be any double; *ret_rest is the rounding error. */
+/* The integer nearest to value, which may be any double. *ret_rest is the rounding error. */
 static int64_t nearest_whole(pt_json_scale *s, double value, double *ret_rest)
 {
     *ret_rest = 0;

@@ -9,8 +9,8 @@
 /* --- probing --- */
 
 /* Does the head of the document contain a member at this path? Dots join keys, and "[]" stands for
- * any array element: "profiles.[].type". text: the member must be a string that contains it; NULL =
- * any value. */
+ * any array element: "profiles.[].type". text: if not NULL, the member must be a string that
+ * contains this text. */
 bool pt_json_head_has(const pt_probe_input *input, const char *path, const char *text);
 
 /* --- numbers --- */
@@ -22,11 +22,11 @@ typedef struct pt_json_num {
     bool whole; /* the number is `integer` */
 } pt_json_num;
 
-/* The latest token's number; 0 if it is no number (null). */
+/* The number of the latest token; 0 if the token is not a number (null). */
 pt_json_num pt_json_num_of(const pt_json_r *r);
 
-/* Conversion of numbers to integers; scale: the model's units in one of the file's, such as 1000
- * for microseconds as nanoseconds. */
+/* Conversion of numbers to integers; scale: the number of the model's units in one unit of the
+ * file, such as 1000 for microseconds as nanoseconds. */
 typedef struct pt_json_scale {
     int64_t scale;
     double rest;      /* rounding error carried to the next pt_json_share */
@@ -34,7 +34,8 @@ typedef struct pt_json_scale {
     uint64_t limited; /* count of numbers beyond 63 bits, which were clipped */
 } pt_json_scale;
 
-/* Converts a point in time. Each point is rounded on its own, so that differences of points add up.
+/* Converts a point in time. Each point is rounded by itself, so that the lengths between points add
+ * up.
  */
 int64_t pt_json_point(pt_json_scale *s, pt_json_num n);
 /* Converts a weight. The rounding error is carried to the next weight, so that sums are right. */
@@ -44,8 +45,8 @@ void pt_json_put_ns(pt_json_w *json, int64_t ns, int64_t unit_ns);
 /* to - from, clipped to 64 bits. */
 int64_t pt_json_span(int64_t from, int64_t to);
 
-/* Adds the counts of rounded and clipped numbers to diag. silent: omit rounded ones, such as
- * fractions of a nanosecond. */
+/* Adds the counts of rounded and clipped numbers to diag. silent: do not report rounded numbers,
+ * such as fractions of a nanosecond. */
 void pt_json_scale_report(const pt_json_scale *s, bool silent, pt_diag *diag);
 
 /* The status of a reader after a JSON error: PT_ERR_FORMAT if the builder has no samples, else
@@ -60,8 +61,8 @@ pt_status pt_json_failed(const pt_error *json, pt_builder *builder, pt_error *re
 pt_out *pt_json_open_event(const pt_profile *p, const pt_output *output,
                            const pt_write_options *options, uint32_t *ret_event, pt_error *reterr);
 
-/* A frame as its name. There is one for each distinct (function, line, column), and one for each
- * location without lines. */
+/* A frame that has only a name. There is one such frame for each distinct (function, line, column),
+ * and one for each location without lines. */
 typedef struct pt_named_frame {
     const char *name; /* never empty; may hold NUL bytes */
     const char *file; /* "" = unknown */

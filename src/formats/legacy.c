@@ -13,12 +13,13 @@
 #include "base/units.h"
 #include "formats/procmaps.h"
 
-/* If several mappings cover an address, the first in the list counts. It is found by a linear
- * search, but in longer lists than this by a binary search, which may find another. */
+/* If several mappings cover an address, the first in the list counts. A linear search finds this
+ * mapping. In lists with more mappings than this the search is binary, and may find another mapping
+ * that covers the address. */
 #define SLOW_MAPPINGS_MAX 4096
 
 struct pt_legacy_location {
-    uint64_t call; /* the address, or the return address less one */
+    uint64_t call; /* the address, or for a return address the address minus 1 */
     bool is_return;
     uint32_t function; /* PT_NONE: no name */
     int64_t line;
@@ -330,8 +331,8 @@ static uint32_t find_region(const regions *g, uint64_t address)
                : PT_NONE;
 }
 
-/* Finds a mapping whose first part, not listed by old handlers, would cover the address, and
- * extends it (remapMappingIDs of google/pprof). */
+/* Finds a mapping whose first part would cover the address, and extends the mapping to this part,
+ * which old profilers did not list (remapMappingIDs of google/pprof). */
 static uint32_t extend_region(regions *g, uint64_t address)
 {
     for (uint32_t i = 0; g->may_extend && i < g->count; i++) {

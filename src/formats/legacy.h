@@ -5,8 +5,8 @@
  *   #<tab>0x420cee<tab>main.f+0x2f<tab>/src/main.go:12      Go, debug=1: names one of the addresses
  *   --- Memory map: ---                                or MAPPED_LIBRARIES: then formats/procmaps.h
  *
- * The mappings come last, so the locations are kept here until then. Two locations are the same if
- * they have the same address of the call (the return address less one), as in google/pprof. Names
+ * The mappings come last, so pt_legacy keeps the locations until then. Two locations are the same
+ * if they have the same address of the call (the return address minus 1), as in google/pprof. Names
  * in comments are used only with hooks->annotate, since google/pprof ignores them.
  *
  * Rules: profile/legacy_profile.go of google/pprof.
@@ -49,7 +49,7 @@ typedef struct pt_legacy {
     uint64_t first_malformed;
 } pt_legacy;
 
-/* Begins a reading; pt_legacy_done ends it. The builder and hooks stay the caller's. */
+/* Begins a reading; pt_legacy_done ends it. The builder and hooks still belong to the caller. */
 void pt_legacy_init(pt_legacy *l, pt_builder *b, const pt_read_hooks *hooks);
 void pt_legacy_done(pt_legacy *l);
 
@@ -64,7 +64,7 @@ bool pt_legacy_addresses(pt_legacy *l, pt_span text);
 /* Appends the addresses of a continuation line. Returns false if a number exceeds 64 bits. */
 bool pt_legacy_more_addresses(pt_legacy *l, pt_span text);
 /* The stack of the current line. leaf_is_return: the first address is a return address like the
- * others. If false, a second frame with the same address as the first is removed. */
+ * others. If it is false, the second frame is removed if it has the address of the first. */
 pt_stack_id pt_legacy_stack(pt_legacy *l, bool leaf_is_return);
 /* Writes " 0x..." for each frame, a return address of at least `digits` digits, and a newline.
  * Returns the number of frames without an address, which are left out. */

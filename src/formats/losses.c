@@ -52,7 +52,7 @@ static bool loses_labels(const pt_profile *p, const pt_format *format, uint32_t 
     return false;
 }
 
-/* Is the sample a mark or a change of a counter, which the format holds with its labels? */
+/* Is the sample a mark or a change of a counter, and does the format hold it with its labels? */
 static bool holds_mark(const pt_profile *p, const pt_format *format, const pt_mark_columns *marks,
                        uint32_t sample)
 {
@@ -85,7 +85,8 @@ static uint64_t other_events(const pt_profile *p, const pt_format *format)
     return n > 1 ? n - 1 : 0;
 }
 
-/* 1 if the profile's default event is lost, else 0. A format with one value a sample loses none. */
+/* 1 if the profile's default event is lost, else 0. A format with only one value for each sample
+ * does not lose it. */
 static uint64_t count_defaults(const pt_profile *p, const pt_format *format)
 {
     const bool several = format->capabilities & PT_CAN_EVENTS || format->holds_event != NULL;

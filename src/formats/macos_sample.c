@@ -1,4 +1,4 @@
-/* macos_sample.c: reads the report of macOS's command `sample`, which Activity Monitor saves, too.
+/* macos_sample.c: reads the report of macOS's command `sample`, which Activity Monitor also saves.
  *
  *   Analysis of sampling shop (pid 812) every 1 millisecond
  *   ...
@@ -12,9 +12,9 @@
  *          0x100000000 -        0x100002fff +shop (0) <7DBD2D57-A2D7-...> /Users/a/shop
  *
  * Reference: the manual of sample(1), which says that the signs before the numbers ("+ ! : |") only
- * draw lines. The column of the number is the depth. A function's own samples are its number less
- * the numbers of its callees. There is no specification: frames are parsed from the right, because
- * names may contain blanks and parentheses. */
+ * draw lines. The column in which the number begins is the depth of the function. A function's own
+ * samples are its number minus the numbers of its callees. There is no specification: frames are
+ * parsed from the right, because names may contain blanks and parentheses. */
 
 #include "base/plain/ascending.h"
 #include "base/text.h"
@@ -33,7 +33,7 @@ typedef struct {
 typedef struct {
     size_t column;
     uint32_t node; /* PT_NONE = a thread */
-    int64_t left;  /* its samples less those of the callees read so far */
+    int64_t left;  /* the function's samples minus those of its callees read so far */
 } level;
 
 typedef struct {
@@ -43,7 +43,8 @@ typedef struct {
     PT_VECTOR(level) level;
     int64_t interval_ns;
     uint32_t pid, tid, comm;
-    uint64_t odd, first_odd, more; /* more: functions whose callees have more samples in all */
+    uint64_t odd, first_odd, more; /* more: number of functions whose callees have more samples than
+                                    * the function */
 } sample_reader;
 
 /* ---- The images ---- */
@@ -157,7 +158,8 @@ static void begin_thread(sample_reader *s, pt_span text)
     s->comm = pt_builder_string(s->b, text.at, text.size).v;
 }
 
-/* Ends the innermost open function or thread: adds a sample with its own count. */
+/* Ends the innermost open function or thread: adds a sample with the count of the function's own
+ * samples. */
 static void end_level(sample_reader *s)
 {
     const level at = s->level.items[--s->level.count];

@@ -10,9 +10,11 @@
  * Rows refer to each other by their index in a table; row 0 is the zero value, "none".
  *
  * - Each type of values is an event. All profiles are merged into one.
- * - A sample with timestamps becomes a sample for each; without values, each counts 1.
- * - Attributes of samples become labels; those of a resource become labels "resource.KEY". Booleans
- *   and numbers with a fraction become text. A link becomes the labels trace_id and span_id.
+ * - A sample with timestamps becomes one sample for each timestamp; if it has no values, each of
+ *   these counts 1.
+ * - Attributes of samples become labels; attributes of a resource become labels "resource.KEY".
+ *   Booleans and numbers with a fraction become text. A link becomes the labels trace_id and
+ *   span_id.
  * - The attribute pprof.scope.default_sample_type of a scope is the type of the default event.
  * - Fields unknown to this version are left out and reported, whatever their message. */
 #include "formats/otlp.h"
@@ -59,7 +61,7 @@ typedef struct {
     uint64_t dropped;     /* number of dropped attributes that the file states */
     uint64_t crowded;     /* attributes beyond RESOURCE_MAX */
     uint64_t valueless;   /* samples with neither values nor timestamps */
-    bool first_pass;      /* this pass only finds the events */
+    bool first_pass;      /* this pass over the file only finds the events */
     bool too_many_events;
     bool any_times; /* set by the first time; samples are not merged from then on */
     uint32_t profiles;
@@ -210,8 +212,8 @@ static const shape profile_shape = {
      [OTLP_PROFILE_ATTRIBUTES] = FIELD_VARINTS},
 };
 
-/* Reads a field that this version defines, in its defined wire type. Other fields are reported; a
- * truncated message is recorded in o->bad. */
+/* Reads a field that this version defines, with the wire type that the version defines for it.
+ * Other fields are reported; a truncated message is recorded in o->bad. */
 static bool next_field(otlp_reader *o, pb_cursor *cursor, const shape *message, pb_field *ret_field)
 {
     static const uint8_t wires[] = {
@@ -294,7 +296,7 @@ static uint32_t string_at(otlp_reader *o, uint64_t row)
     return o->string[row] - 1;
 }
 
-/* Converts an attribute's value to a label's; false if a label cannot hold it. */
+/* Converts an attribute's value to a label's; returns false if a label cannot hold the value. */
 static bool read_value(otlp_reader *o, const pb_field *message, pt_label *label)
 {
     pb_cursor cursor = pb_open(message->data, message->size);
@@ -451,7 +453,8 @@ static uint32_t location_flags(otlp_reader *o, const numbers *rows)
         if (is_text(o, label.key, OTLP_FOLDED))
             flags |= is_text(o, label.str, "true") ? PT_LOCATION_FOLDED : 0;
         else if (is_text(o, label.key,
-                         OTLP_FRAME_TYPE)) /* names and mappings identify the others */
+                         OTLP_FRAME_TYPE)) /* other frame types are recognized by names and
+                                            * mappings */
             flags |= is_text(o, label.str, "kernel") ? PT_LOCATION_KERNEL : 0;
         else
             report_left_out(o, &label, "locations");
@@ -709,7 +712,7 @@ static void read_profile(otlp_reader *o, const pb_field *message)
     }
 }
 
-/* Reads a KeyValue, an attribute of a resource or scope. before: prefix for its key. */
+/* Reads a KeyValue, an attribute of a resource or scope. before: a prefix for the label's key. */
 static bool read_pair(otlp_reader *o, const pb_field *message, const char *before,
                       pt_label *ret_label)
 {
@@ -754,7 +757,7 @@ static void read_resource(otlp_reader *o, const pb_field *message)
     }
 }
 
-/* Reads the tool that made the profiles: the first that is named, with its version. */
+/* Reads the tool that made the profiles: the first tool that is named, with its version. */
 static void read_origin(otlp_reader *o, const pb_field *message)
 {
     pb_cursor cursor = pb_open(message->data, message->size);

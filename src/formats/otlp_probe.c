@@ -6,7 +6,8 @@
 
 /* Do all fields of the message have the wire type bytes and numbers from 1 to `most`, as far as the
  * head reaches? cut: the message may end within a field. *ret_inside: the content of the last field
- * with the number `wanted`, or of a truncated one if no field with that number is complete. */
+ * with the number `wanted`, or, if no field with that number is complete, of the truncated
+ * field. */
 static bool only_bytes(const uint8_t *data, size_t size, bool cut, uint32_t most, uint32_t wanted,
                        otlp_slice *ret_inside)
 {

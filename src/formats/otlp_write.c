@@ -312,7 +312,8 @@ static void begin_tables(otlp_writer *w)
 /* ---- Samples ---- */
 
 /* The row of the attribute for a value in a column of samples, such as a pid. In attribute_index
- * its key is a number above those of all strings, so that it never equals a label's attribute. */
+ * the key of such an attribute is a number above the numbers of all strings, so that it never
+ * equals the attribute of a label. */
 static uint32_t column_attribute(otlp_writer *w, unsigned column, uint64_t value)
 {
     const pt_label key = {.key = PT_NONE - column, .kind = PT_LABEL_NUMBER, .num = (int64_t)value};

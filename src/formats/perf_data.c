@@ -2,8 +2,8 @@
  * byte orders. perf_data.h draws the parts.
  *
  * The layout follows tools/perf/Documentation/perf.data-file-format.txt, which is outdated, and
- * tools/perf/util/session.c. In files of perf 3.2 to 6.12 the table of features is behind the data;
- * records of types 66 and 71 have a payload behind their size.
+ * tools/perf/util/session.c. In files of perf 3.2 to 6.12 the table of features is after the data;
+ * records of types 66 and 71 have a payload after the bytes that their size counts.
  *
  * In a truncated recording, the header states no size of the data, or the last record is
  * incomplete. All complete records are read. */
@@ -72,7 +72,7 @@ static void process_queued(pt_perf_data *d, uint64_t limit)
 
 static void on_finished_round(pt_perf_data *d)
 {
-    if (d->is_in_files) return; /* other files may still have older records */
+    if (d->is_in_files) return; /* other files of the recording may still have older records */
     process_queued(d, d->queue.limit);
     d->queue.limit = d->queue.newest;
 }
@@ -141,7 +141,7 @@ static bool is_simpleperf_record(uint32_t type)
 }
 
 /* Size of the record, whose header is complete. simpleperf's own records, such as the kernel's
- * symbols, may be larger than 64 KiB: the upper half of their size stands in place of misc. */
+ * symbols, may be larger than 64 KiB: the field misc has the upper half of their size. */
 static size_t record_bytes(const pt_perf_data *d, const uint8_t *at)
 {
     const size_t bytes = pt_perf_u16(at + 6, d->swap);
@@ -164,7 +164,8 @@ static bool is_compressed(uint32_t type)
     return type == PT_PERF_COMPRESSED || type == PT_PERF_COMPRESSED2;
 }
 
-/* Handles a complete, uncompressed record. chunk: the chunk that holds it; PT_NONE = the file. */
+/* Handles a complete, uncompressed record. chunk: the chunk that holds the record; PT_NONE if the
+ * file itself holds it. */
 static void take_record(pt_perf_data *d, const uint8_t *at, uint32_t chunk)
 {
     const uint32_t type = pt_perf_u32(at, d->swap);
@@ -207,7 +208,7 @@ static pt_perf_chunk *chunk_with_room(pt_perf_data *d)
     return next;
 }
 
-/* Handles the complete inflated records; an incomplete last one waits for more bytes. */
+/* Handles the complete inflated records; an incomplete last record waits for more bytes. */
 static pt_status take_inflated(pt_perf_data *d, uint64_t offset)
 {
     const uint32_t row = (uint32_t)d->chunk.count - 1;
@@ -285,8 +286,8 @@ static pt_status take_compressed(pt_perf_data *d, const uint8_t *at, size_t size
 
 /* ---- the whole file ---- */
 
-/* Prefetches the bytes that lie AHEAD_BYTES further on, for a record of this size. The whole file
- * is needed soon, and the processor cannot predict the position of the next record. */
+/* Prefetches as many bytes as this record has, AHEAD_BYTES further on. The whole file is needed
+ * soon, and the processor cannot predict the position of the next record. */
 static void fetch_ahead(const uint8_t *at, size_t size, const uint8_t *end)
 {
     if ((size_t)(end - at) < AHEAD_BYTES + size) return;
@@ -294,7 +295,7 @@ static void fetch_ahead(const uint8_t *at, size_t size, const uint8_t *end)
         __builtin_prefetch(at + AHEAD_BYTES + i);
 }
 
-/* Handles all records. *ret_at: position after the last one. */
+/* Handles all records. *ret_at is the position after the last record. */
 static pt_status take_records(pt_perf_data *d, const uint8_t *at, const uint8_t *end,
                               const uint8_t **ret_at)
 {

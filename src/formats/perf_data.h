@@ -9,7 +9,7 @@
  *                                  `-- names, by simpleperf     perf_data_simpleperf.c
  *
  * Records are parsed in place. A chain is resolved only once for each state of a process's
- * mappings: the raw chain is hashed, and only a new hash is decoded.
+ * mappings: the raw chain is hashed, and only a chain with a new hash is decoded.
  */
 #pragma once
 
@@ -58,7 +58,7 @@ typedef struct pt_perf_attr {
     uint16_t max_stack; /* 0 = 127 */
     bool is_freq;
     char *name;     /* name in the file; NULL = none */
-    uint32_t event; /* event of the builder; PT_NONE = it counts nothing */
+    uint32_t event; /* event of the builder; PT_NONE = an event that counts nothing */
     /* Offsets from the body's start; -1 = absent. read_at: start of the part with variable layout.
      */
     int32_t ip_at, tid_at, time_at, id_at, cpu_at, period_at, read_at;
@@ -93,13 +93,13 @@ typedef struct pt_perf_map {
     pt_read_map where;  /* path and build id are in the pool */
     uint32_t mapping;   /* row in the builder; PT_NONE = not added yet */
     const char *name;   /* name of all code in the mapping (KSYMBOL), in the pool; NULL = none */
-    pt_map_range whole; /* range before later mappings cut it */
+    pt_map_range whole; /* the mapping's range before later mappings cut it */
     uint32_t pid;       /* owner of anonymous memory; 0 = a file */
     uint8_t flags;      /* PT_MAPPING_x */
 } pt_perf_map;
 
-/* The mappings of a process, ascending and not overlapping. Processes share them until one of them
- * changes its mappings. */
+/* The mappings of a process, ascending and not overlapping. Processes share such a list until one
+ * of the processes changes its mappings. */
 typedef struct pt_perf_maps {
     uint32_t refs;
     uint32_t generation; /* changes with every change of the mappings */
@@ -160,17 +160,17 @@ typedef struct pt_perf_chain {
     uint8_t cpumode;
     uint16_t max_stack;
     const uint64_t *user; /* user frames from an unwinder, in place of the chain's user part; NULL =
-                           * use the chain's */
+                           * use the chain's user part */
     uint32_t user_count;
     uint8_t user_end; /* pt_stack_end */
     bool has_calls;   /* the callers in `user` are addresses of calls, not return addresses */
 } pt_perf_chain;
 
 typedef struct pt_perf_stacks {
-    /* Known chains by their keys. A look-up touches only the slots of this table. */
+    /* A slot of the table of known chains, by their keys. A look-up reads only this table. */
     struct pt_perf_known {
         uint64_t key_a, key_b;
-        uint32_t stack; /* + 1; 0 = an empty slot */
+        uint32_t stack; /* the chain's stack + 1; 0 = an empty slot */
     } * known;
     size_t known_count, known_mask; /* mask: slots - 1; 0 = none yet */
     /* A direct-mapped cache of addresses; seen_count is a power of two. */
@@ -226,7 +226,7 @@ typedef struct pt_perf_symbol_file {
     uint32_t kind;
     uint64_t address, offset; /* the lowest address of the code; its offset in the file, UINT64_MAX
                                * = unknown */
-    size_t first, count;      /* of its symbols */
+    size_t first, count;      /* range of the file's symbols */
 } pt_perf_symbol_file;
 
 typedef struct pt_perf_symbols {
@@ -235,11 +235,12 @@ typedef struct pt_perf_symbols {
     pt_index by_path;
 } pt_perf_symbols;
 
-/* Handles a feature of the header that simpleperf defines, from PT_PERF_FEATURE_SIMPLEPERF on. The
- * bytes stay where they are while the file is read. */
+/* Handles a feature of the header that simpleperf defines, from PT_PERF_FEATURE_SIMPLEPERF on.
+ * `bytes` stays valid while the file is read. */
 void pt_perf_on_simpleperf_feature(struct pt_perf_data *d, unsigned feature, const uint8_t *bytes,
                                    size_t size);
-/* The name (a string of the builder) that the file has for an address in a mapping; 0 = none. */
+/* The name (a string of the builder) that perf.data states for an address in a mapping; 0 =
+ * none. */
 uint32_t pt_perf_symbol_name(const struct pt_perf_data *d, const pt_perf_map *map,
                              uint64_t address);
 void pt_perf_symbols_done(pt_perf_symbols *symbols);
@@ -255,8 +256,8 @@ typedef struct pt_perf_queued {
 typedef struct pt_perf_queue {
     pt_perf_queued *items, *spare;
     size_t count, cap, spare_cap;
-    uint64_t newest, limit; /* newest: the latest time in any record so far; limit: `newest` when
-                             * the latest round was finished */
+    uint64_t newest, limit; /* newest: the latest time of all records so far; limit: the value of
+                             * `newest` when the latest round ended */
     bool is_sorted;
 } pt_perf_queue;
 
@@ -281,14 +282,14 @@ typedef struct pt_perf_deferred {
     pt_buf joined;  /* scratch for a joined chain */
 } pt_perf_deferred;
 
-/* Does the chain end in a mark for a deferred user stack? *ret_cookie: the cookie behind the
+/* Does the chain end in a mark for a deferred user stack? *ret_cookie is the cookie after the
  * mark. */
 bool pt_perf_is_deferred(const uint8_t *chain, uint64_t count, bool swap, uint64_t *ret_cookie);
 /* Stores a copy of the sample's record. */
 void pt_perf_defer(pt_perf_deferred *deferred, uint64_t cookie, uint16_t misc, const uint8_t *body,
                    size_t size);
 /* The chain with the user stack in place of the mark at its end; valid until the next call. *count:
- * the words of the chain, before and after. */
+ * the number of words of the chain; before the call without, after it with the user stack. */
 const uint8_t *pt_perf_deferred_join(pt_perf_deferred *deferred, const uint8_t *chain,
                                      uint64_t *count, const uint8_t *user, uint64_t user_count);
 void pt_perf_deferred_done(pt_perf_deferred *deferred);
@@ -370,7 +371,7 @@ void pt_perf_on_build_id(pt_perf_data *d, uint16_t misc, const uint8_t *body, si
 /* The attr of an id; PT_NONE for an unknown id. */
 uint32_t pt_perf_attr_of_id(pt_perf_data *d, uint64_t id);
 
-/* The attr that defines a sample's layout; NULL if unknown. */
+/* The attr that defines a sample's layout; NULL if it is unknown. */
 pt_perf_attr *pt_perf_attr_of_sample(pt_perf_data *d, const uint8_t *body, size_t size);
 /* The time of a record; 0 = unknown. */
 uint64_t pt_perf_time_of(pt_perf_data *d, uint32_t type, const uint8_t *body, size_t size);

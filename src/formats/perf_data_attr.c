@@ -16,7 +16,8 @@ static int32_t take_place(uint64_t sample_type, uint64_t bit, int32_t *at)
     return *at - 8;
 }
 
-/* The layouts are those of PERF_RECORD_SAMPLE and struct sample_id in perf_event_open(2). */
+/* The layouts of records are those of PERF_RECORD_SAMPLE and struct sample_id in
+ * perf_event_open(2). */
 void pt_perf_attr_lay_out(pt_perf_attr *a)
 {
     const uint64_t type = a->sample_type;

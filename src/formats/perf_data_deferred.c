@@ -5,7 +5,7 @@
  *   sample    callchain: kernel ... | USER_DEFERRED | cookie
  *   later     cookie | count | USER ... | sample_id
  *
- * A copy of the sample's record waits here until the chain with its cookie comes.
+ * A copy of the sample's record is kept until the chain with the same cookie comes.
  */
 #include "formats/perf_data.h"
 

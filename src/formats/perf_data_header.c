@@ -83,7 +83,8 @@ void pt_perf_on_attr(pt_perf_data *d, const uint8_t *body, size_t size)
 
 /* ---- features ---- */
 
-/* Reads "u32 size, text padded with zeros" and moves *at. NULL if it is incomplete. */
+/* Reads "u32 size, text padded with zeros" and moves *at past it. Returns NULL if it is
+ * incomplete. */
 static const char *next_text(const pt_perf_data *d, const uint8_t **at, const uint8_t *end,
                              size_t *ret_size)
 {
@@ -128,7 +129,7 @@ static void name_attr(pt_perf_data *d, uint32_t attr, const char *text, size_t l
 }
 
 /* Reads names and ids of events: u32 count, u32 attr_bytes; each: attr, u32 id count, name, ids.
- * They have the order of the attrs. */
+ * The names have the order of the attrs. */
 static void read_event_names(pt_perf_data *d, const uint8_t *at, size_t size)
 {
     const uint8_t *const end = at + size;
@@ -149,8 +150,8 @@ static void read_event_names(pt_perf_data *d, const uint8_t *at, size_t size)
     }
 }
 
-/* Reads a list of records: header, pid i32, build id of 20 bytes (byte 20 is its length, if misc
- * has the flag), path. */
+/* Reads a list of records: header, pid i32, build id of 20 bytes (if misc has the flag, the byte
+ * after these is the length of the id), path. */
 static void read_build_ids(pt_perf_data *d, const uint8_t *at, size_t size)
 {
     const uint8_t *const end = at + size;
@@ -180,7 +181,7 @@ void pt_perf_on_build_id(pt_perf_data *d, uint16_t misc, const uint8_t *body, si
     PT_INDEX_PUSH(&d->build_id_index, pt_hash_mix((uintptr_t)added.path, 0), d->build_id, added);
 }
 
-/* Reads u32 version, u32 clock, u64 Unix time, u64 the clock's time at that moment. */
+/* Reads u32 version, u32 clock, u64 Unix time, u64 time of this clock at the same moment. */
 static void read_clock(pt_perf_data *d, const uint8_t *at, size_t size)
 {
     if (size < 24) return;
@@ -242,7 +243,8 @@ static section section_at(const pt_perf_data *d, const uint8_t *at)
     return (section){pt_perf_u64(at, d->swap), pt_perf_u64(at + 8, d->swap)};
 }
 
-/* The section's bytes, limited to the file; NULL if it is empty or outside. */
+/* The section's bytes, as far as they are in the file; NULL if the section is empty or outside of
+ * the file. */
 static const uint8_t *bytes_of(const pt_perf_data *d, section s, size_t *ret_size)
 {
     const uint64_t whole = (uint64_t)(d->end - d->start);

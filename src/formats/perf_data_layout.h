@@ -1,8 +1,8 @@
 /* perf_data_layout.h: constants of perf.data, for its reader and its writer.
  *
- * The kernel's part is the ABI of linux/perf_event.h and perf_event_open(2). It is repeated here,
- * since the header of the build machine may be older than the files. The rest is from
- * tools/perf/Documentation/perf.data-file-format.txt of Linux, and from files.
+ * The kernel's part is the ABI of linux/perf_event.h and perf_event_open(2). It is repeated in this
+ * file, since the header of the build machine may be older than the profiles. The other constants
+ * are from tools/perf/Documentation/perf.data-file-format.txt of Linux, and from files.
  */
 #pragma once
 

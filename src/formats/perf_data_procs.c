@@ -60,7 +60,8 @@ static void maps_unref(pt_perf_procs *procs, pt_perf_maps *maps)
     PT_FREE_ALL(maps->map.items, maps);
 }
 
-/* Makes *maps exclusive to the caller, by a copy if it is shared, so that it may be changed. */
+/* Makes sure that nobody else shares *maps, by a copy if necessary, so that the caller may change
+ * it. */
 static pt_perf_maps *own_maps(pt_perf_procs *procs, pt_perf_maps **maps)
 {
     pt_perf_maps *const old = *maps;
@@ -83,7 +84,8 @@ pt_perf_map *pt_perf_map_at(pt_perf_maps *maps, uint64_t addr)
     return pt_mappings_at(maps->map.items, maps->map.count, sizeof *maps->map.items, addr);
 }
 
-/* Adds a mapping. A file with more mappings than any kernel permits gets no memory for them. */
+/* Adds a mapping. If a file has more mappings than any kernel permits, the mapping is left out, so
+ * that it takes no memory. */
 static void put_map(pt_perf_procs *procs, pt_perf_maps **maps, const pt_perf_map *map)
 {
     const size_t count = (*maps)->map.count;
@@ -134,8 +136,8 @@ static uint32_t thread_find(const pt_perf_procs *procs, uint32_t tid)
     return PT_INDEX_FIND(&procs->by_tid, id_hash(tid), i, procs->thread.items[i].tid == tid);
 }
 
-/* Adds a process. The reference to maps passes to it. From now on a reused pid refers to the new
- * process. */
+/* Adds a process. The caller's reference to maps passes to the process. From now on a reused pid
+ * refers to the new process. */
 static uint32_t proc_add(pt_perf_procs *procs, uint32_t pid, pt_perf_maps *maps)
 {
     const uint32_t old = proc_find(procs, pid);

@@ -1,9 +1,9 @@
 /* perf_data_queue.c: sorts records by time.
  *
- * perf writes the contents of all cpus' rings one after the other, and a mark after each round
- * (PERF_RECORD_FINISHED_ROUND). No later round then has a record older than the newest record of
- * the previous round. A round consists of as many ascending runs as there are cpus, which are
- * merged. */
+ * perf writes the contents of all cpus' rings one after the other, and writes a mark after each
+ * round (PERF_RECORD_FINISHED_ROUND). No later round then has a record older than the newest record
+ * of the previous round. A round consists of as many ascending runs as there are cpus, and these
+ * runs are merged. */
 #include "formats/perf_data.h"
 
 #include "base/plain/ascending.h"

@@ -11,7 +11,7 @@
 
 enum { PCS_MAX = 1024 };
 
-/* The parts of a sample's body behind the fields at fixed offsets. */
+/* The parts of a sample's body after the fields at fixed offsets. */
 typedef struct {
     const uint8_t *chain, *branches, *stack, *group;
     uint64_t chain_count, branch_count, stack_bytes, group_count;
@@ -132,8 +132,8 @@ static void take_parts(cursor *c, const pt_perf_attr *a, sample_parts *p)
 
 /* ---- user stacks ---- */
 
-/* Unwinds the copied stack into c->user. False: the stack could not be unwound, so the chain that
- * the kernel recorded is used. */
+/* Unwinds the copied stack into c->user. Returns false if the stack could not be unwound; the
+ * caller then uses the chain that the kernel recorded. */
 static bool unwind_stack(pt_perf_data *d, const pt_perf_attr *a, const pt_perf_proc *proc,
                          const sample_parts *p, pt_perf_chain *c)
 {
@@ -170,8 +170,8 @@ static bool unwind_stack(pt_perf_data *d, const pt_perf_attr *a, const pt_perf_p
     return true;
 }
 
-/* The address at which user code was interrupted: the address behind the user mark of the chain,
- * else the sample's own. False if there is none. */
+/* The address at which user code was interrupted: the address after the user mark of the chain,
+ * else the sample's own address. Returns false if there is neither. */
 static bool user_address(const pt_perf_data *d, const pt_perf_chain *c, uint64_t *ret)
 {
     for (uint64_t i = 0; i + 1 < c->chain_count; i++) {
@@ -183,9 +183,10 @@ static bool user_address(const pt_perf_data *d, const pt_perf_chain *c, uint64_t
     return c->has_ip && c->cpumode == PT_PERF_USER;
 }
 
-/* Takes the calls of --call-graph=lbr: the processor records the calls that have not returned, the
- * latest first. The chain has the kernel's part and a single user address (perf's
- * resolve_lbr_callchain_sample). The depth of the stack beyond these calls is unknown. */
+/* Makes the user part of the stack from the calls of --call-graph=lbr: the processor records the
+ * calls that have not returned, the latest first. The chain has the kernel's part and a single user
+ * address (perf's resolve_lbr_callchain_sample). The depth of the stack beyond these calls is
+ * unknown. */
 static void take_calls(pt_perf_data *d, const sample_parts *p, pt_perf_chain *c)
 {
     uint64_t address;
@@ -225,7 +226,7 @@ static void add_counter(pt_perf_data *d, uint64_t id, uint64_t counter)
 }
 
 /* If samples hold the values of counters, adds for each counter the difference from its last value,
- * which perf uses as the period. False if samples hold no counters. */
+ * which perf uses as the period. Returns false if samples hold no counters. */
 static bool add_counters(pt_perf_data *d, const pt_perf_attr *a, const sample_parts *p)
 {
     if (!(a->sample_type & PT_PERF_READ) || !(a->read_format & PT_PERF_READ_ID)) return false;
@@ -305,7 +306,7 @@ static void add_sample(pt_perf_data *d, pt_perf_attr *a, const uint8_t *body, ui
     memset(d->values, 0, pt_builder_event_count(d->builder) * sizeof *d->values);
 }
 
-/* Parses a sample's body. False if it has no usable part. */
+/* Parses a sample's body. Returns false if the body has no usable part. */
 static bool take_body(pt_perf_data *d, const uint8_t *body, size_t size, pt_perf_attr **ret_attr,
                       sample_parts *ret_parts)
 {

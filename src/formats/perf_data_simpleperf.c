@@ -1,13 +1,13 @@
 /* perf_data_simpleperf.c: reads the data that Android's simpleperf adds to perf.data: symbols of
- * the files of programs, and names of events. They are in features of the header:
+ * the mapped files, and names of events. Both are in features of the header:
  *
  *   128 file        u32 size, then: path\0, u32 kind, u64 address, u32 count,
  *                   count times (u64 start, u32 bytes, name\0), u64 offset (not in old files); ...
- *   129 meta_info   key\0 value\0; ...      event_type_info: a line "name,type,config" an event
+ *   129 meta_info   key\0 value\0; ...      event_type_info: lines "name,type,config"
  *   132 file2       u32 size, then a message: path 1, kind 2, address 3, symbol 4 (start 1,
  *                   bytes 2, name 3), 6 or 7 (offset 1); ...
  *
- * The address is the lowest address of the file's code, as its segments state it. The offset says
+ * The address is the lowest address of the file's code, by the file's segments. The offset says
  * where the code at that address is: from the start of the file (ELF), or from the start of the
  * mapping (kernel modules).
  *
@@ -36,7 +36,7 @@ static void add_symbol(pt_perf_data *d, uint64_t start, uint64_t bytes, const ch
                                                 .name_bytes = (uint32_t)name_bytes});
 }
 
-/* Adds the file. Its symbols were just added; they are all those from f->first on. */
+/* Adds the file. The file's symbols are the last that were added: all from f->first on. */
 static void add_file(pt_perf_data *d, pt_perf_symbol_file *f)
 {
     pt_perf_symbols *const s = &d->symbols;
@@ -46,7 +46,8 @@ static void add_file(pt_perf_data *d, pt_perf_symbol_file *f)
     PT_INDEX_PUSH(&s->by_path, pt_hash_mix((uintptr_t)f->path, 0), s->file, *f);
 }
 
-/* Moves *at past a text that ends with a 0, and returns the text. NULL if it has no end. */
+/* Moves *at past a text that ends with a 0, and returns the text. Returns NULL if the text has no
+ * end. */
 static const char *next_name(const uint8_t **at, const uint8_t *end, size_t *ret_size)
 {
     const uint8_t *const zero = memchr(*at, 0, (size_t)(end - *at));

@@ -3,11 +3,11 @@
  *   chain bytes, ip, state of the mappings --128 bits of hash--> known stack
  *     new:  mark KERNEL, addr, addr, mark USER, addr ... -> frames, each: mapping, address, flags
  *
- * The innermost address is the sample's own pc. The first user address under kernel frames is a pc,
- * too: that of the system call or the fault. All other addresses are return addresses.
+ * The innermost address is the sample's own pc. The first user address under kernel frames is also
+ * a pc: the place of the system call or the fault. All other addresses are return addresses.
  *
  * An image that several processes map at several addresses is a single mapping of the profile:
- * addresses are moved to its first address.
+ * addresses are moved to the place where the image was mapped first.
  */
 #include "formats/perf_data.h"
 
@@ -125,7 +125,7 @@ static uint32_t new_location(pt_perf_data *d, pt_perf_maps *maps, uint64_t addr,
     pt_line line = {0};
     size_t lines = 0;
     if (where == IN_KERNEL || where == IN_USER) {
-        /* A call at the end of a mapping returns to an address behind it. */
+        /* A call at the end of a mapping returns to an address after the mapping. */
         pt_perf_map *const map = pt_perf_map_at(maps, is_return && addr > 0 ? addr - 1 : addr);
         if (map != NULL) {
             const struct pt_perf_shared *const shared = share_mapping(d, map);
@@ -196,7 +196,8 @@ static uint64_t add_chain(stack_maker *m, const pt_perf_chain *c, pt_stack_end *
     uint64_t addresses = 0;
     const place side = place_of(c->cpumode);
     place where = side;
-    bool is_first = true; /* at the first address behind the user mark, or of the chain */
+    bool is_first = true; /* true for the first address of the chain, and for the first address
+                           * after the user mark */
     for (uint64_t i = 0; i < c->chain_count; i++) {
         uint64_t addr = pt_perf_u64(c->chain + 8 * i, m->d->swap);
         if (addr >= PT_PERF_CONTEXT_MAX) {

@@ -5,10 +5,10 @@
  *   | header | attr, {ids} ... | ids | COMM, MMAP2, SAMPLE ... | features: strings |
  *
  * All attrs have the same layout: IDENTIFIER, IP, TID, TIME, CPU, PERIOD, CALLCHAIN. A sample with
- * values of several events becomes records of each event. An event that counts samples is left out
- * if there are other events, since readers count records. Instead, a value that N samples gave
- * becomes N records that add up to the value. Attrs have 112 bytes, which perf 4.9 and later
- * support.
+ * values of several events becomes records for each of these events. An event that counts samples
+ * is left out if there are other events, since readers count records. Instead, a value that N
+ * samples gave becomes N records that add up to the value. Attrs have 112 bytes, which perf 4.9 and
+ * later support.
  *
  * Samples without a process belong to process 1. Stacks must have addresses. */
 #include "formats/perf_data.h"
@@ -31,8 +31,8 @@ enum {
 };
 
 /* A row that counts many samples becomes many records: one, and copies of it. The copies in a file
- * may take COPIES_BYTES_LEAST, plus COPIES_FACTOR times the bytes of a file without copies. So a
- * small profile that claims many samples does not become a huge file. */
+ * may take COPIES_BYTES_LEAST, plus COPIES_FACTOR times the bytes of a file without copies. This
+ * limit keeps a small profile that claims many samples from becoming a huge file. */
 #define COPIES_BYTES_LEAST ((uint64_t)12 << 20)
 enum { COPIES_FACTOR = 256 };
 
@@ -95,8 +95,8 @@ static void end_record(perf_writer *w)
     set_number(w, w->record_at + 6, w->out.size - w->record_at, 2);
 }
 
-/* Writes the sample_id of a record that is not a sample: tid, time, cpu, id. Time 0 sorts before
- * everything. */
+/* Writes the sample_id of a record that is not a sample: tid, time, cpu, id. The record gets time
+ * 0, which comes before all other records. */
 static void end_other(perf_writer *w, uint32_t pid, uint32_t tid)
 {
     put_number(w, pid, 4);
@@ -175,7 +175,7 @@ static void put_mapping(perf_writer *w, uint32_t pid, const pt_mapping *m)
     end_other(w, pid, pid);
 }
 
-/* Adds a pair to the set. True if it was new. */
+/* Adds a pair to the set. Returns true if it was new. */
 static bool note_pair(pt_index *index, uint64_t **pairs, size_t *count, size_t *cap, uint64_t pair)
 {
     const uint64_t hash = pt_hash_mix(pair, 0);
@@ -275,7 +275,7 @@ static void put_chain(perf_writer *w, uint32_t stack)
             put_number(w, mark, 8);
             count++;
         }
-        /* An address inside the call instruction is moved behind it again. */
+        /* An address inside the call instruction is moved back to the end of the instruction. */
         put_number(w, p->location->address[frames[i]] + is_return, 8);
         count++;
     }
@@ -321,14 +321,15 @@ static void put_samples_of(perf_writer *w, uint32_t i, uint32_t attr, int64_t va
     w->copied_bytes += more.count * more.size;
 }
 
-/* The number of samples that row i stands for; 1 if the profile does not count them. */
+/* The number of samples that row i stands for; 1 if the profile does not count samples. */
 static uint64_t sample_count(const perf_writer *w, uint32_t i)
 {
     const int64_t count = w->counter != PT_NONE ? w->p->sample->value[w->counter][i] : 1;
     return count > 1 ? (uint64_t)count : 1;
 }
 
-/* Do all rows get as many records as the samples that they count, within the limit of COPIES_x? */
+/* Do all rows get as many records as the samples that they count, without exceeding the limit of
+ * COPIES_x? */
 static bool may_write_each(const perf_writer *w)
 {
     const pt_samples *const s = w->p->sample;
@@ -417,7 +418,7 @@ static void put_attr(perf_writer *w, uint32_t event, size_t ids_at)
     const pt_event *const e = &w->p->event->row[event];
     const size_t start = w->out.size;
     const bool is_task = strncmp(pt_text(w->p, e->type), "task-clock", 10) == 0;
-    /* An event that is not time gets a type that perf knows only by name. */
+    /* An event that is not time gets the type of hardware events; its name says what it counts. */
     const bool is_time = is_text(w->p, e->unit, "nanoseconds");
     put_number(w, is_time ? PT_PERF_TYPE_SOFTWARE : PT_PERF_TYPE_HARDWARE, 4);
     put_number(w, ATTR_BYTES, 4);
@@ -524,7 +525,7 @@ static void put_features(perf_writer *w)
 
 /* ---- the whole file ---- */
 
-/* Writes the file: w->out, with the copies of each record behind the record. */
+/* Writes the file: w->out, with the copies of each record after the record. */
 static void put_whole(const perf_writer *w, pt_out *out)
 {
     size_t done = 0;

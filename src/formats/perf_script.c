@@ -12,8 +12,8 @@
  * may be missing (-F). Names and paths may contain blanks and parentheses, so frames are parsed
  * from the right. Addresses are offsets in their file, as perf prints them.
  *
- * The frames of a sample are looked up as a single text, and its lines only if that text is new, so
- * repeated stacks cost only a hash. */
+ * The frames of a sample are looked up as a single text, and the single lines only if that text is
+ * new, so repeated stacks cost only a hash. */
 #include "base/text.h"
 #include "formats/format.h"
 
@@ -41,7 +41,7 @@ typedef struct {
     uint32_t stack, pid, tid, cpu, comm, event;
 } row;
 
-/* A text that occurred before, and its id. */
+/* A text that was in the input before, and its id. */
 typedef struct {
     const char *at;
     uint32_t size, id;
@@ -81,7 +81,7 @@ static span trimmed_span(span s)
     return s;
 }
 
-/* Takes the next word; empty at the end. */
+/* Takes the next word; returns an empty span at the end. */
 static span next_word(span *rest)
 {
     while (rest->at < rest->end && pt_is_blank(*rest->at))
@@ -146,7 +146,7 @@ static uint32_t string_of(script_reader *r, span s)
 /* ---- the line of a sample ---- */
 
 typedef struct {
-    span comm, event, rest; /* rest: the text behind the event */
+    span comm, event, rest; /* rest: the text after the event */
     uint64_t pid, tid, cpu, period;
     int64_t time_ns;
     bool has_pid, has_tid, has_cpu, has_time, has_period;
@@ -192,7 +192,7 @@ static bool parse_cpu(span word, uint64_t *ret_cpu)
     return true;
 }
 
-/* Parses the text behind the time, or behind the thread: [period] event: [frame]. */
+/* Parses the text after the time, or after the thread: [period] event: [frame]. */
 static void parse_event(span rest, sample_line *to)
 {
     span after = rest, word = next_word(&after);
@@ -213,8 +213,8 @@ static void parse_event(span rest, sample_line *to)
 }
 
 /* Parses a sample's line, beginning with a search for the time: a thread's name may contain blanks
- * and numbers, so only the words directly before the time can be the ids and the cpu. False: the
- * line has no time. */
+ * and numbers, so only the words directly before the time can be the ids and the cpu. Returns false
+ * if the line has no time. */
 static bool parse_sample(span line, sample_line *ret)
 {
     *ret = (sample_line){.period = 1};
@@ -269,7 +269,7 @@ typedef struct {
     span symbol, dso; /* empty = unknown */
 } frame_line;
 
-/* The parenthesis that matches the last one; NULL if there is none. */
+/* The opening parenthesis that matches the last closing one; NULL if there is none. */
 static const char *opening_of(span s)
 {
     int depth = 0;
@@ -318,7 +318,8 @@ static bool parse_frame(span line, frame_line *ret)
 static uint32_t mapping_of(script_reader *r, span dso, bool *ret_is_kernel)
 {
     const size_t size = (size_t)(dso.end - dso.at);
-    const pt_mapped as = pt_mapped_as(dso.at, size, 0, 0); /* its address is unknown */
+    const pt_mapped as = pt_mapped_as(dso.at, size, 0, 0); /* the address of the mapping is
+                                                            * unknown */
     *ret_is_kernel =
         as.kind == PT_MAPPED_KERNEL || (size > 3 && memcmp(dso.end - 3, ".ko", 3) == 0);
     seen_text *const seen = look_up(&r->dsos, dso);
@@ -381,8 +382,8 @@ static void put_frame(script_reader *r, uint32_t location)
 }
 
 /* Makes a frame of the inlined lines that still wait for the frame of their address. No such frame
- * comes if perf knows the function only from debug information: perf then marks it as inlined,
- * too. */
+ * comes if perf knows the function only from debug information: perf then also marks that function
+ * as inlined. */
 static void end_inlined(script_reader *r)
 {
     if (!r->inlined.waits) return;
@@ -572,7 +573,7 @@ static void read_lines(script_reader *r, const char *at, const char *end)
 
 /* ---- the end ---- */
 
-/* Makes all events counts: without periods, the time of a clock's sample is unknown. */
+/* Turns all events into counts: without periods, the time of a clock's sample is unknown. */
 static void count_samples_only(pt_builder *b)
 {
     const uint32_t count = pt_builder_text(b, "count").v;
@@ -644,8 +645,9 @@ static pt_status perf_script_read(pt_reader *reader, pt_builder *builder,
     return status;
 }
 
-/* Finds a sample followed by a frame, on its line or on the next. A sample without a time must have
- * a thread, and a frame on a line that begins with a tab and has a file, as perf prints it. */
+/* Looks for a sample that is followed by a frame, on the same line or on the next. If the sample
+ * has no time, it must have a thread, and the frame must be on a line that begins with a tab and
+ * names a file, as perf prints it. */
 static int probe_perf_script(const pt_probe_input *input)
 {
     const char *at = (const char *)input->head;

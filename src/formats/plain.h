@@ -1,5 +1,5 @@
 /* plain.h: shared by readers of profiles whose frames are names: events, locations, and trees of
- * calls, in which a stack is a node. */
+ * calls, in which each node stands for a stack. */
 #pragma once
 
 #include "base/grow.h"
@@ -47,8 +47,8 @@ void pt_plain_tree_init(pt_plain_tree *t, pt_builder *b);
 void pt_plain_tree_done(pt_plain_tree *t);
 /* Appends a node. parent: a node, or PT_NONE. Returns the node's number. */
 uint32_t pt_plain_tree_add(pt_plain_tree *t, uint32_t parent, uint32_t location);
-/* The child of the parent with this location, which is appended if it is new. */
+/* The child of the parent with this location, which is added to the tree if it is new. */
 uint32_t pt_plain_tree_child(pt_plain_tree *t, uint32_t parent, uint32_t location);
-/* The stack of a node; for PT_NONE, the stack without frames. A small tree in a file may have very
- * long stacks: see pt_builder_limit_frames. */
+/* The stack of a node; for PT_NONE, the stack without frames. A small tree in a file may stand for
+ * very long stacks; see pt_builder_limit_frames. */
 pt_stack_id pt_plain_tree_stack(pt_plain_tree *t, uint32_t node);

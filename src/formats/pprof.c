@@ -18,7 +18,7 @@ static bool varints_only(const pb_field *message, uint32_t most)
     return cursor.ok;
 }
 
-/* Score of a field as evidence for Profile; -1 = against. */
+/* Score of a field as evidence for Profile; -1 = the field is evidence against Profile. */
 static int evidence_of(const pb_field *field)
 {
     switch (field->number) {
@@ -42,9 +42,9 @@ static bool holds_bytes(uint64_t number)
            number == PPROF_PERIOD_TYPE || number == PPROF_COMMENT;
 }
 
-/* Evidence of a field that begins in the head and ends behind it: 1 = its tag is one of Profile's
- * and its length fits the file; 0 = unknown, since the file is truncated there; -1 = it does not
- * fit. */
+/* Evidence of a field that begins in the head of the file and ends after the head: 1 = Profile has
+ * a field with this tag, and the length fits the file; 0 = unknown, since the file is truncated
+ * there; -1 = the field does not fit. */
 static int partial_evidence(const pt_probe_input *input, const uint8_t *pos)
 {
     const uint8_t *const end = input->head + input->head_bytes;

@@ -14,7 +14,7 @@
  * Fields may come in any order, and writers put samples before the tables that samples refer to.
  * The reader therefore walks the bytes twice. The first walk skips samples by their length and
  * records the positions of the other messages, which are then decoded. The second walk decodes
- * samples directly into the builder's frame column and discards the input behind it.
+ * samples directly into the builder's frame column and discards the input that it has decoded.
  */
 #pragma once
 
@@ -44,7 +44,7 @@ enum {
 };
 
 /* Columns of the samples that are stored as labels, since profile.proto has no fields for them. The
- * time counts from the start of the recording. A comment states that the file has such labels
+ * time is counted from the start of the recording. A comment states that the file has such labels
  * (pprof_facts.c). */
 enum {
     PPROF_KEY_PID,
@@ -60,7 +60,7 @@ enum {
     }
 
 /* Map from ids of a file (any 64-bit numbers; 0 = none) to rows. Ids below dense_count, which
- * depends on the number of rows, are in an array; others are hashed. */
+ * depends on the number of rows, are in an array; other ids are hashed. */
 typedef struct pprof_ids {
     size_t in_order; /* ids 1 to in_order are rows 0, 1, ..., without a table, as in most files */
     uint32_t *dense; /* row or PT_NONE */
@@ -74,7 +74,7 @@ typedef struct pprof_ids {
 
 /* The row of an id that is not in the array, or PT_NONE. */
 uint32_t pprof_ids_sparse(const pprof_ids *ids, uint64_t id);
-/* Adds an id. False if it is 0 or already present. */
+/* Adds an id. Returns false if the id is 0 or already present. */
 bool pprof_ids_add(pprof_ids *ids, uint64_t id, uint32_t row);
 
 /* The row of an id, or PT_NONE. */
@@ -111,7 +111,7 @@ typedef struct pprof_reader {
     PT_VECTOR(uint32_t) string; /* the file's string number -> string id */
     pprof_slices sample_type, mapping, function, location, header;
     uint64_t sample_count, sample_bytes;
-    const uint8_t *cut; /* start of a truncated field; NULL = the file is complete */
+    const uint8_t *cut; /* start of the truncated field at the end; NULL = the file is complete */
 
     pprof_ids mappings, functions, locations;
     bool functions_by_place; /* no function has an id: function i belongs to location i */
@@ -120,7 +120,8 @@ typedef struct pprof_reader {
     size_t label_set_count, label_count; /* label sets and rows so far */
     pprof_damage damage;
     uint64_t both_label_values, lost_unknown;
-    bool has_columns;                       /* labels with these keys are columns of the samples */
+    bool has_columns;                       /* labels with the keys PPROF_KEY_x are columns of the
+                                             * samples */
     uint32_t column_key[PPROF_COLUMN_KEYS]; /* strings */
     uint32_t end_key; /* string of PPROF_END_KEY if the file states the ends of stacks; else 0 */
     pt_buf unknown;   /* unknown fields of the current message */
@@ -136,11 +137,11 @@ void pprof_keep_unknown(pt_buf *unknown, const pb_cursor *cursor, const pb_field
 void pprof_file_unknown(pprof_reader *r, pt_message message, uint32_t row);
 /* Adds a value column for values whose type and unit are missing in the file. */
 void pprof_made_up_event(pprof_reader *r);
-/* Counts the message as damaged if its cursor has failed. */
+/* Counts the message as damaged if the cursor that read it has failed. */
 void pprof_close(pprof_reader *r, const pb_cursor *cursor);
 
 /* Data for which the format has no field (pprof_facts.c). The end of a stack is a label of its
- * samples; a sample without the label reached the thread's start. Figures of the whole recording
+ * samples; a sample without the label reached the thread's start. Numbers about the whole recording
  * are in a comment, "pitot: asked_hz=1000 cpu_used_ns=4610000000 stack_end=root", with
  * "columns=labels" if labels represent columns. */
 #define PPROF_END_KEY "stack_end"

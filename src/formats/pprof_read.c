@@ -92,8 +92,8 @@ static void add_string(pprof_reader *r, const pb_field *field)
 
 /* Signs that a file is two concatenated profiles, which protobuf parses as one message with a wrong
  * string table: a second time_nanos; or sample types in two places together with a second "", which
- * begins a string table. Neither of these two suffices alone, since a table may hold "" twice and
- * fields may come in any order. */
+ * begins a string table. Neither two places nor a second "" is enough alone, since a table may hold
+ * "" twice and fields may come in any order. */
 typedef struct {
     unsigned type_runs, empty_strings, times;
     uint32_t last_number;
@@ -116,7 +116,7 @@ static bool is_concatenated(const concatenation *c)
     return c->times > 1 || (c->type_runs > 1 && c->empty_strings > 1);
 }
 
-/* Is the field a field of Profile, with its type? */
+/* Is the field a field of Profile, with the type that this field has? */
 static bool known_in_profile(const pb_field *field)
 {
     switch (field->number) {
@@ -171,9 +171,9 @@ static pt_status walk_tables(pprof_reader *r, pt_error *reterr)
     return PT_OK;
 }
 
-/* Refuses a file with more than 16 sample types more than its samples have bytes on average. A
- * value takes at least a byte, so nearly all values would be missing, and a short file could
- * request any amount of memory for them. */
+/* Refuses a file if the number of its sample types exceeds the average size of its samples in bytes
+ * by more than 16. A value takes at least a byte, so nearly all values would be missing, and a
+ * short file could request any amount of memory for the missing values. */
 static pt_status check_columns(const pprof_reader *r, pt_error *reterr)
 {
     const uint64_t per_sample = r->sample_type.count;

@@ -11,12 +11,12 @@
 
 /* The memo maps the encoded bytes of a stack to the stack. In profiles of services, most samples
  * repeat the bytes of an earlier stack, which then need no decoding. The memo gets no more entries
- * when it is full, and is switched off if it has too few hits. */
+ * when it is full, and is switched off if too few look-ups find an entry. */
 #define MEMO_BYTES_MAX ((size_t)32 << 20)
-#define MEMO_TRIAL     ((uint64_t)1 << 15) /* from this many look-ups on ... */
-#define MEMO_PAYS      8                   /* ... one in this many must have hit */
+#define MEMO_TRIAL     ((uint64_t)1 << 15) /* after this many look-ups or more ... */
+#define MEMO_PAYS      8                   /* ... one in this many must have found an entry */
 #define MEMO_GLANCE    ((uint64_t)1 << 11) /* after exactly this many look-ups ... */
-#define MEMO_PROMISES  64                  /* ... one in this many must have hit */
+#define MEMO_PROMISES  64                  /* ... one in this many must have found an entry */
 
 typedef struct {
     bool on;
@@ -32,8 +32,9 @@ typedef struct {
 
 #define MEMO_UNIT ((size_t)8)
 
-/* A look-up in the memo misses the cache. Samples are therefore located up to UPCOMING_MAX samples
- * before they are decoded: their lists are hashed, and the memo's memory is prefetched. */
+/* A look-up in the memo waits for memory that is not in the processor's cache. Samples are
+ * therefore located up to UPCOMING_MAX samples before they are decoded: their lists are hashed, and
+ * the memo's memory is prefetched. */
 #define UPCOMING_MAX  16
 #define UPCOMING_HALF 8 /* the index is prefetched this many samples before the entry */
 
@@ -48,16 +49,17 @@ typedef struct {
     size_t first, count; /* a ring */
 } upcoming_samples;
 
-/* A look-up in the builder's index of stacks misses the cache. Stacks of simple samples (no labels,
- * no unknown fields) are therefore decoded up to AHEAD_MAX stacks before they are added to the
- * index. Their frames stand one after the other at the end of the builder's column. Hashing them
- * prefetches the slots of the index. */
+/* A look-up in the builder's index of stacks waits for memory that is not in the processor's cache.
+ * Stacks of simple samples (no labels, no unknown fields) are therefore decoded up to AHEAD_MAX
+ * stacks before they are added to the index. Their frames stand one after the other at the end of
+ * the builder's column. When a stack is hashed, its slot of the index is prefetched. */
 #define AHEAD_MAX 16
 
 typedef struct {
     struct ahead_stack {
         size_t depth;
-        uint32_t known; /* stack known from the memo, without frames here; else PT_NONE */
+        uint32_t known; /* the stack if the memo has it, so that no frames are decoded; else
+                         * PT_NONE */
         uint64_t hash;
         const uint8_t *packed; /* the packed list of locations, to be added to the memo; NULL = it
                                   is not added */
@@ -75,7 +77,7 @@ typedef struct {
     look_ahead ahead;
     const uint8_t *packed; /* the packed list of locations at the sample's start, or NULL */
     size_t packed_size;
-    uint32_t known;  /* that list's stack, if the memo has it; else PT_NONE */
+    uint32_t known;  /* the stack of that list if the memo has it; else PT_NONE */
     uint32_t *frame; /* room in the builder: a message of n bytes has at most n frames */
     size_t depth;
     int64_t *value; /* a value for each event */
@@ -155,7 +157,8 @@ static inline uint32_t location_row(pprof_reader *r, uint64_t id)
     return __builtin_expect(row != PT_NONE, 1) ? row : missing_location(r, id);
 }
 
-/* Decodes two varints of at most four bytes, one in each half; all other bits are 0. */
+/* Decodes two varints of at most four bytes, one to each half of the result; all other bits are
+ * 0. */
 static inline uint64_t gather_varints(uint64_t bytes)
 {
     bytes &= 0x7f7f7f7f7f7f7f7fu;
@@ -202,8 +205,8 @@ static inline __attribute__((always_inline)) void rows_of_two(pprof_reader *r, u
 
 /* Decodes the ids within a block in pairs. A bit mask of the block gives the first and last byte of
  * each id, so that ids are decoded independently. Decoding stops before an id of more than four
- * bytes (real files have none) and before an id without a partner. Returns the number of bytes
- * decoded, possibly 0. */
+ * bytes (real files have no such id) and before a last id without a partner. Returns the number of
+ * bytes decoded, possibly 0. */
 static inline unsigned add_block(pprof_reader *r, uint32_t **frame, const uint8_t *block,
                                  const uint8_t *end)
 {
@@ -355,8 +358,8 @@ static pt_labels_id intern_labels(pprof_reader *r, sample *s)
     return set;
 }
 
-/* Decodes the leading list if it was not decoded because the memo has its stack. Called for a
- * sample with further locations, whose stack is another one. */
+/* Decodes the leading list of locations if it was not decoded because the memo has the list's
+ * stack. Call it for a sample that has further locations, since its stack is then another one. */
 static bool forget_known(pprof_reader *r, sample *s)
 {
     const uint8_t *const packed = s->packed;
@@ -366,7 +369,7 @@ static bool forget_known(pprof_reader *r, sample *s)
     return !was_known || add_packed_frames(r, s, packed, packed + s->packed_size);
 }
 
-/* Reads any field. False at the first invalid one. */
+/* Reads any field. Returns false at the first invalid field. */
 static bool read_other_field(pprof_reader *r, sample *s, const uint8_t **pos, const uint8_t *end)
 {
     pb_cursor cursor = pb_open(*pos, (size_t)(end - *pos));
@@ -447,8 +450,8 @@ static void decode_sample(pprof_reader *r, sample *s, const struct upcoming *nex
 }
 
 /* Adds the stacks that were decoded ahead, and their samples, to the builder. If the builder
- * already has a stack, its frames leave a gap in the column, and the next stack's frames are moved
- * there. */
+ * already has a stack, the frames of the repeated stack leave a gap in the column, and the next
+ * stack's frames are moved there. */
 static void commit_ahead(pprof_reader *r, sample *s)
 {
     look_ahead *const ahead = &s->ahead;
@@ -499,7 +502,7 @@ static void commit_sample(pprof_reader *r, sample *s, uint64_t packed_hash)
     commit_ahead(r, s);
     uint32_t stack = s->known;
     if (stack == PT_NONE) {
-        /* commit_ahead may have moved the end of the column to before these frames. */
+        /* commit_ahead may have moved the end of the column to a place before these frames. */
         uint32_t *const at = pt_builder_stack_space(r->builder, s->depth);
         if (at != s->frame) memmove(at, s->frame, s->depth * sizeof *at);
         stack = pt_builder_stack_commit(r->builder, s->depth, s->end).v;
@@ -610,7 +613,8 @@ void pprof_read_samples(pprof_reader *r)
     pt_builder_reserve_samples(r->builder, r->sample_count, r->sample_bytes / 2);
     s.value = pt_alloc(r->event_count + 1, sizeof *s.value);
     s.ahead.values = pt_alloc(AHEAD_MAX * r->event_count + 1, sizeof *s.ahead.values);
-    s.memo.on = r->end_key == 0; /* with ends as labels, equal lists may be different stacks */
+    s.memo.on = r->end_key == 0; /* if the file has labels for the ends of stacks, equal lists may
+                                  * be different stacks */
     pos = r->start;
     for (;;) {
         find_upcoming(r, &s.memo, &queue, &pos);

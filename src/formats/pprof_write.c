@@ -6,8 +6,8 @@
  *   repeated numbers packed only if there are more than two;
  *   strings numbered in order of first use: sample types, labels, mappings, functions, header.
  *
- * Unknown fields of a message follow its known ones. They may contain string numbers, so a profile
- * with unknown fields keeps the numbers of all its strings. */
+ * Unknown fields of a message follow its known fields. Unknown fields may contain string numbers,
+ * so a profile with unknown fields keeps the numbers of all its strings. */
 #include "formats/pprof_int.h"
 
 #include "base/compress.h"
@@ -15,8 +15,8 @@
 
 #include <stdlib.h>
 
-/* Ids of a table's rows in the file: those of the source if all exist and are distinct, else row +
- * 1. */
+/* Ids of a table's rows in the file: the ids of the source file if all rows have one and all are
+ * distinct, else row + 1. */
 typedef struct {
     const uint64_t *source; /* NULL: row + 1 */
 } row_ids;
@@ -38,10 +38,10 @@ typedef struct {
     PT_VECTOR(uint32_t) string; /* number -> string id */
     uint32_t second_empty;      /* number of another "" (number_empty_text); PT_NONE = none yet */
     row_ids mapping, function, location;
-    uint64_t *mapping_id;    /* the mappings' ids as a column, or NULL */
-    PT_VECTOR(char *) added; /* strings that are not the profile's; numbered after its own */
-    uint32_t column_key[PPROF_COLUMN_KEYS];         /* string numbers; 0 = no such column */
-    uint32_t time_unit;                             /* string number of the time's unit */
+    uint64_t *mapping_id;                   /* the mappings' ids as a column, or NULL */
+    PT_VECTOR(char *) added;                /* further strings, numbered after the profile's */
+    uint32_t column_key[PPROF_COLUMN_KEYS]; /* string numbers; 0 = no such column */
+    uint32_t time_unit;                     /* string number of the time's unit */
     uint32_t end_key, end_text[PT_STACK_END_COUNT]; /* string numbers for the ends of stacks */
     uint32_t facts; /* string number of the comment of pprof_facts.c */
     unknown_rows unknown[PT_IN_PERIOD_TYPE + 1];
@@ -89,7 +89,7 @@ static void number_label_strings(writer *w)
 }
 
 /* The number of strings that the profile has from its source file. They are the first strings of
- * the table: the reader adds unknown fields, which the model stores as strings, behind them. */
+ * the table: the reader adds unknown fields, which the model stores as strings, after them. */
 static uint32_t source_strings(const writer *w)
 {
     uint32_t count = w->p->string->t.count;
@@ -176,7 +176,7 @@ static void add_strings(writer *w)
 
 PT_ORDER(compare_ids, uint64_t, PT_COMPARE(*a, *b));
 
-/* May the source's ids be reused? All must exist and be distinct. */
+/* May the source's ids be reused? They may if all exist and are distinct. */
 static bool usable_ids(const uint64_t *ids, uint32_t count)
 {
     if (!ids) return false;
@@ -395,7 +395,8 @@ static void put_samples(writer *w)
     for (uint32_t i = 0; i < p->sample->t.count; i++) {
         put_frames(w, p->sample->stack[i]);
         put_values(w, i);
-        put_column_labels(w, i); /* before other labels with these keys, since the first counts */
+        put_column_labels(w, i); /* before other labels with the same keys, since readers use the
+                                  * first */
         const uint32_t set = p->sample->labels[i];
         for (uint64_t l = p->labels->offset[set]; l < p->labels->offset[set + 1]; l++)
             put_label(w, (uint32_t)l);
@@ -442,7 +443,7 @@ static void put_locations(writer *w)
     for (uint32_t i = 0; i < l->t.count; i++) {
         put_number(&w->body, 1, row_id(w->location, i));
         if (l->mapping[i] != PT_NONE) put_number(&w->body, 2, row_id(w->mapping, l->mapping[i]));
-        /* The address in profile.proto's form: inside the call instruction, not behind it. */
+        /* The address in profile.proto's form: inside the call instruction, not after it. */
         put_nonzero(&w->body, 3,
                     l->address[i] - ((l->flags[i] & PT_LOCATION_RETURN_ADDR) && l->address[i] > 0));
         for (uint32_t k = l->line_first[i]; k < l->line_first[i + 1]; k++)

@@ -41,8 +41,8 @@ static bool is_protection(pt_span s)
     return s.size > 0;
 }
 
-/* Parses the rest of the brief form: "[:] [PERM] PATH [(@OFFSET)] [BUILD-ID]". Without a colon the
- * path must have the form of a path. */
+/* Parses the part of the brief form that follows the addresses: "[:] [PERM] PATH [(@OFFSET)]
+ * [BUILD-ID]". Without a colon the path must have the form of a path. */
 static bool parse_brief_tail(pt_span tail, map_line *m)
 {
     const bool colon = pt_span_skip(&tail, ":");
@@ -128,7 +128,8 @@ static const attribute *attribute_at(const procmaps *s, pt_span text)
 
 enum { LINE_MAX_BYTES = 64 << 10 }; /* limit of a line after replacement */
 
-/* The line with values in place of names; it is in *into if there were names. */
+/* The line with the values of names in place of the names ($build). The result is in *into if the
+ * line has such names. */
 static pt_span expand_line(const procmaps *s, pt_span line, pt_buf *into)
 {
     if (s->attributes.count == 0 || memchr(line.at, '$', line.size) == NULL) return line;
@@ -210,7 +211,7 @@ static bool strings_agree(uint32_t a, uint32_t b)
     return a == 0 || b == 0 || a == b;
 }
 
-/* Is b the next part of the same file behind a? */
+/* Is b the part of the same file that follows a? */
 static bool continues_mapping(const pt_mapping *a, const pt_mapping *b)
 {
     if (!strings_agree(a->file, b->file) || !strings_agree(a->build_id, b->build_id) ||

@@ -44,8 +44,8 @@ static inline pb_cursor pb_open(const uint8_t *data, size_t size)
     return (pb_cursor){.pos = data, .end = data + size, .ok = true};
 }
 
-/* Reads a varint at *pos (at most ten bytes, bits above the 64th dropped). False if it does not end
- * before end. */
+/* Reads a varint at *pos (at most ten bytes, bits above the 64th dropped). Returns false if the
+ * varint does not end before `end`. */
 static inline bool pb_varint(const uint8_t **pos, const uint8_t *end, uint64_t *ret_value)
 {
     const uint8_t *p = *pos;
@@ -70,9 +70,9 @@ static inline bool pb_varint(const uint8_t **pos, const uint8_t *end, uint64_t *
 /* pb_next for fields of any form. */
 bool pb_next_slow(pb_cursor *cursor, pb_field *ret_field);
 
-/* Reads a field. False at the end of the message (ok) and at the first invalid field (not ok). The
- * fast path covers nearly all fields: a tag of one byte, and a varint, or bytes whose length takes
- * one byte. */
+/* Reads a field. Returns false at the end of the message (cursor->ok is true) and at the first
+ * invalid field (ok is false). The fast path covers nearly all fields: a tag of one byte, and a
+ * varint, or bytes whose length takes one byte. */
 static inline bool pb_next(pb_cursor *cursor, pb_field *ret_field)
 {
     const uint8_t *pos = cursor->pos;

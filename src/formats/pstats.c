@@ -3,7 +3,7 @@
  *
  *   marshal of {(file, line, name): (primitive calls, calls, own s, cumulative s, callers), ...}
  *   callers: {(file, line, name): (calls, primitive calls, own s, cumulative s), ...}
- *            of the module profile: the number of calls alone
+ *            in files of the module profile: only the number of calls
  *
  * Rule: CPython's Lib/cProfile.py (create_stats), Lib/profile.py, Python/marshal.c. An object whose
  * type has the bit 0x80 gets the next number; a later reference has that number.
@@ -156,7 +156,8 @@ static value read_tuple(pstats_reader *s, uint8_t type)
 }
 
 /* Reads a number, a text, or a reference to an earlier object. Refuses tuples and dictionaries, so
- * that nothing nests: read_tuple and read_row call this for their parts. */
+ * that values do not nest; read_tuple and read_row call this function for the parts of tuples and
+ * rows. */
 static value read_value(pstats_reader *s)
 {
     const uint8_t type = pt_read_u8(s->r);
@@ -215,7 +216,7 @@ static void read_callers(pstats_reader *s, uint32_t callee)
     }
 }
 
-/* Converts seconds. The module profile subtracts its own cost, so a time may be negative. */
+/* Converts seconds. Python's module profile subtracts its own cost, so a time may be negative. */
 static int64_t to_nanoseconds(pstats_reader *s, double seconds)
 {
     const double ns = seconds * 1e9;
@@ -295,8 +296,8 @@ static pt_status pstats_read(pt_reader *reader, pt_builder *builder, const pt_re
                         pt_count_noun(pt_builder_sample_count(builder), "functions").text);
 }
 
-/* The input is a dictionary that is empty, or whose first key is a tuple of three that begins with
- * a text. */
+/* Recognizes a dictionary that is empty, or whose first key is a tuple of three items that begins
+ * with a text. */
 static int probe_pstats(const pt_probe_input *input)
 {
     const uint8_t *const h = input->head;

@@ -23,7 +23,7 @@ typedef struct {
     uint64_t odd, first_odd;
 } rbspy_reader;
 
-/* Reads a frame, whose brace was read. */
+/* Reads a frame, whose opening brace was read. */
 static void read_frame(rbspy_reader *y, pt_json_r *r)
 {
     pt_function function = {0};
@@ -136,7 +136,8 @@ static pt_status rbspy_read(pt_reader *reader, pt_builder *builder, const pt_rea
     pt_span_line(reader, &line); /* rbspy02 */
     for (uint64_t at = pt_reader_offset(reader); pt_span_line(reader, &line);
          at = pt_reader_offset(reader)) {
-        /* Lists of version 0 follow each other: each ends at "]" outside of all others. */
+        /* Lists of version 0 follow each other: each list ends at a "]" outside of all inner
+         * brackets. */
         for (pt_span left = pt_span_trim(line); left.size > 0; left = pt_span_trim(left)) {
             PT_AUTO(pt_json_r) r;
             const pt_span whole = left;

@@ -13,7 +13,7 @@
  *   MetaInfo: event_type 1 (repeated)
  *
  * Specification: cmd_report_sample.proto of simpleperf. Files, threads and names of events come
- * behind the samples, so the file is read twice. Addresses are those of the files' segments. */
+ * after the samples, so the file is read twice. Addresses are those of the files' segments. */
 #include <inttypes.h>
 
 #include "base/hash.h"
@@ -31,7 +31,7 @@ enum { HEAD_BYTES = 12, EVENTS_MAX = 16 };
 typedef struct {
     uint64_t id;
     uint32_t mapping;
-    size_t first; /* of its symbols */
+    size_t first; /* first of the file's symbols */
     size_t count;
 } sp_file;
 
@@ -187,8 +187,8 @@ static void read_record(sp_reader *s, pb_cursor c, bool samples, uint64_t at)
     if (samples && !c.ok && s->bad++ == 0) s->first_bad = at;
 }
 
-/* Reads all records, but uses only samples (`samples`), or only the other kinds. Returns false if
- * the end of the list, a record of size 0, is missing. */
+/* Reads all records, but uses only samples (if `samples` is true) or only records of the other
+ * kinds. Returns false if the end of the list, a record of size 0, is missing. */
 static bool read_records(sp_reader *s, pt_reader r, bool samples)
 {
     pt_skip(&r, HEAD_BYTES);

@@ -12,8 +12,8 @@
  * Specification: src/lib/file-format-spec.ts of jlfwong/speedscope. The order of keys is free.
  *
  * - Units determine events: "none" gives samples/count, "bytes" space/bytes, and all units of time
- *   give time/nanoseconds. If several profiles have the same unit, a label `thread` holds the name
- *   of each.
+ *   give time/nanoseconds. If several profiles have the same unit, the label `thread` of a sample
+ *   holds the name of its profile.
  * - An evented profile gives a sample for each stretch of time with an unchanged stack.
  * - pitot's own files state the event of each profile ("event", "unitName"), which other readers
  *   ignore; their profiles are values of the same samples. */
@@ -24,14 +24,14 @@
 #include "base/grow.h"
 #include "formats/speedscope.h"
 
-/* A sample of the current profile. Its value is to - from: in an evented profile, both ends of a
- * stretch of time; in a sampled profile, `to` is the weight. */
+/* A sample of the current profile. Its value is to - from. In an evented profile these are both
+ * ends of a stretch of time; in a sampled profile `to` is the weight, and `from` is 0. */
 typedef struct {
     pt_json_num from, to;
     uint32_t stack;
 } stretch;
 
-/* The members of the current profile read so far; the order of its keys is free. */
+/* The members of the current profile read so far; the keys of a profile may come in any order. */
 typedef struct {
     char *name, *event, *unit_name, *thread;
     char unit[16];
@@ -44,7 +44,7 @@ typedef struct {
  * gets all events before the first sample. */
 typedef struct {
     uint32_t event, thread; /* thread: a string */
-    size_t end;             /* its values end there in speedscope_reader.value */
+    size_t end;             /* where the values of this sample end in speedscope_reader.value */
 } profile_values;
 
 typedef struct {
@@ -212,7 +212,7 @@ static stack_event read_event(pt_json_r *r)
     return event;
 }
 
-/* Closes a frame, and all frames opened above it. */
+/* Closes a frame, and all frames that were opened after it. */
 static void close_frame(speedscope_reader *s, int64_t frame)
 {
     if (s->times_open[frame] == 0) {
@@ -362,8 +362,8 @@ static pt_status read_profiles(speedscope_reader *s)
     return status != PT_OK || r->token == PT_JSON_ERROR ? PT_ERR_DAMAGED : PT_OK;
 }
 
-/* Adds all samples, after all events are known. They get the label `thread`, but not if the file is
- * another tool's and has a single profile. */
+/* Adds all samples, after all events are known. The samples get the label `thread`, except if the
+ * file comes from another tool and has only one profile. */
 static void put_samples(speedscope_reader *s)
 {
     pt_builder *const b = s->builder;

@@ -9,10 +9,10 @@
  *   (a gperftools CPU profile; or, without that line, a text profile of heap or contention)
  *
  * The Perl pprof names adjusted addresses: a caller's is one byte before the return address. In
- * profiles that the Perl pprof wrote itself, the stacks have adjusted addresses, too; in profiles
- * that it fetched and copied, the stacks have return addresses. The reader decides by the names:
- * either the callers' addresses have names, or the addresses one byte before them. Profiles that
- * the Perl pprof wrote itself have no true period: it writes 1 us.
+ * profiles that the Perl pprof wrote itself, the stacks also have adjusted addresses; in profiles
+ * that the Perl pprof fetched and copied, the stacks have return addresses. The reader decides by
+ * the names: either the callers' addresses have names, or the addresses one byte before them.
+ * Profiles that the Perl pprof wrote itself have no true period: it writes 1 us.
  *
  * Rule: PrintSymbolizedProfile, PrintProfileData, ReadSymbols and FixCallerAddresses of gperftools'
  * pprof 2.0. */
@@ -28,7 +28,7 @@
 
 static const char symbol_marker[] = "symbol";
 
-/* Is the line "---", blanks and the word? */
+/* Does the line consist of "---", blanks and the word? */
 static bool is_marker(pt_span line, const char *word)
 {
     if (!pt_span_skip(&line, "---")) return false;
@@ -160,8 +160,8 @@ static void add_to_word(words *w, size_t at, int64_t delta)
     }
 }
 
-/* Finds word size and byte order by the header, as formats/gperftools.c does; false if it is
- * invalid. */
+/* Finds word size and byte order by the header, as formats/gperftools.c does; returns false if the
+ * header is invalid. */
 static bool find_words(words *w)
 {
     for (unsigned variant = 0; variant < 4; variant++) {
@@ -203,7 +203,7 @@ static void move_callers(words w, int64_t delta)
     }
 }
 
-/* Are the callers' addresses adjusted, that is, have they names? */
+/* Are the addresses of callers in the stacks adjusted? They are if these addresses have names. */
 static bool callers_are_moved(words w, const symbols *s)
 {
     size_t first;
@@ -218,7 +218,7 @@ static bool callers_are_moved(words w, const symbols *s)
     return moved > as_they_are;
 }
 
-/* Does the profile end with its last record? The Perl pprof writes no trailer behind it. */
+/* Does the profile end with its last record? The Perl pprof writes no trailer after it. */
 static bool lacks_trailer(words w)
 {
     size_t first;

@@ -14,7 +14,7 @@
  * 0x numbers of its lines; a thread that is the same as the previous thread increases the count of
  * the previous sample. The first address is the thread's pc, the others are return addresses.
  *
- * With hooks->annotate, the names behind the addresses are read, and each thread is a sample of its
+ * With hooks->annotate, the names after the addresses are read, and each thread is a sample of its
  * own with the labels "thread" (its number) and "thread_name". */
 #include "formats/legacy.h"
 
@@ -26,7 +26,7 @@ typedef struct {
     bool has_last;
     int64_t same; /* number of further threads with that stack */
     pt_labels_id labels;
-    uint64_t without; /* threads "same as previous" without a previous one */
+    uint64_t without; /* number of threads "same as previous thread" without a previous thread */
 } reading;
 
 /* Parses "--- Thread HEX (name: NAME/NUMBER) stack: ---". */
@@ -122,7 +122,8 @@ static void take_name(reading *r, pt_span line)
     pt_legacy_name(&r->l, r->l.pcs.items[last], last > 0, name, (pt_span){"", 0}, 0);
 }
 
-/* Reads the lines of a thread. *line is then the line behind them; false at the end of the text. */
+/* Reads the lines of a thread. *line is then the line after them. Returns false at the end of the
+ * text. */
 static bool take_thread(reading *r, pt_reader *reader, pt_span *line, uint64_t *offset)
 {
     bool same = false, more;

@@ -11,13 +11,14 @@
  *                        its address or the top of the stack, state, return addresses
  *
  * Rule: tools/tickprocessor.mjs, profile.mjs and codemap.mjs of V8, which `node --prof-process`
- * runs. A comma in a text is \x2C. An address with a sign is a distance from the one before it. New
- * code replaces all code that it overlaps. Frames in no known code are left out, except the
+ * runs. A comma in a text is \x2C. An address with a sign is the distance from the address before
+ * it. New code replaces all code that it overlaps. Frames in no known code are left out, except the
  * innermost.
  *
  * All addresses where code may begin are collected before the ticks are read. In the sorted list of
  * these addresses, each has a number (its slot). So the set of code that exists at a tick is a bit
- * map of slots, with levels above it: a bit there says that a word of the level below is not 0. */
+ * map of slots, with further levels: a bit of a higher level says that a word of the level below is
+ * not 0. */
 #include "formats/plain.h"
 
 #include <stdlib.h>
@@ -85,7 +86,7 @@ static void set_alive(code_map *m, size_t slot, bool is_alive)
     }
 }
 
-/* The last slot below `limit` that is alive, or SIZE_MAX. */
+/* The last slot below `limit` where code begins now, or SIZE_MAX. */
 static size_t last_alive(const code_map *m, size_t limit)
 {
     size_t level = 0, at = limit;
@@ -123,7 +124,7 @@ static void remove_code(code_map *m, uint64_t start)
     if (slot < m->slot.count && m->slot.items[slot].start == start) set_alive(m, slot, false);
 }
 
-/* Adds code at one of the collected addresses. Ends all code that it overlaps. */
+/* Adds code at one of the collected addresses. Removes all code that the new code overlaps. */
 static void add_code(code_map *m, uint64_t start, uint64_t bytes, uint32_t row)
 {
     const uint64_t end = bytes < UINT64_MAX - start ? start + bytes : UINT64_MAX;
@@ -206,8 +207,8 @@ static int32_t hex_at(pt_span s, size_t at, size_t digits)
     return number;
 }
 
-/* Reads the escape at s.at[i], after its backslash, and returns its length. *ret_char: the
- * character; -1: it is no escape. */
+/* Reads the escape at s.at[i], after its backslash, and returns its length. *ret_char is the
+ * character, or -1 if it is not an escape. */
 static size_t read_escape(pt_span s, size_t i, int32_t *ret_char)
 {
     const size_t digits = s.at[i] == 'x' ? 2 : s.at[i] == 'u' ? 4 : 0;
@@ -235,7 +236,7 @@ static uint32_t intern_text(v8_reader *v, pt_span s, bool is_script)
         const bool is_escape = s.at[i] == '\\' && i + 1 < s.size;
         i += is_escape;
         const size_t bytes = is_escape ? read_escape(s, i, &c) : 1;
-        if (c == 0) c = PT_UTF8_REPLACEMENT; /* it would end the text */
+        if (c == 0) c = PT_UTF8_REPLACEMENT; /* a NUL would end the text */
         if (c < 0 || (!is_script && c < 0x100))
             plain[size++] = c < 0 ? (uint8_t)s.at[i] : (uint8_t)c;
         else
@@ -260,7 +261,7 @@ static int64_t cut_number(pt_span *s)
     return number;
 }
 
-/* The location of code. A name of JavaScript is "price /shop.js:3:15". The path begins behind the
+/* The location of code. A name of JavaScript is "price /shop.js:3:15". The path begins after the
  * first blank, since paths have blanks more often than names ("get total" has one). */
 static uint32_t make_code(v8_reader *v, const v8_line *line)
 {
@@ -304,7 +305,7 @@ static uint32_t make_code(v8_reader *v, const v8_line *line)
     return id;
 }
 
-/* The frame of an address; PT_NONE if it lies in no known code. */
+/* The frame of an address; PT_NONE if the address lies in no known code. */
 static uint32_t make_frame(v8_reader *v, uint64_t address, bool is_leaf)
 {
     const code_slot *const library = find_code(&v->library, address);
@@ -416,8 +417,8 @@ static bool read_line(v8_reader *v, v8_line *line)
 }
 
 /* Adds the mapping of a "shared-library" line. V8 writes a line for each mapped part of a file. The
- * start in each line is the address of the file's beginning, so the lines of a file have the same
- * start, and its mapping ends at their highest end. */
+ * start in each line is the address where the file begins, so the lines of a file have the same
+ * start; the mapping of the file ends at the highest end in these lines. */
 static void add_library(v8_reader *v, const v8_line *line)
 {
     uint64_t start, end;

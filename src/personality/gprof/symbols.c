@@ -223,7 +223,7 @@ static uint64_t rank_key(const void *context, uint32_t symbol)
 
 /* Is the later of two symbols at one address the better symbol? A global symbol is better; if both
  * are global or both local, a function; if that does not decide either, the name with fewer
- * underscores. */
+ * leading underscores. */
 static bool is_better(const pt_gprof_symbol *later, const pt_gprof_symbol *kept)
 {
     if (later->is_static != kept->is_static) return !later->is_static;

@@ -11,7 +11,7 @@
  *   mappings  a profile without mappings gets one, without file and range, for all locations
  *   legacy    of formats other than profile.proto: a frame's address becomes that of its call,
  *             equal addresses become one location, and mappings are repaired (remapMappingIDs)
- *     events    events with a type that another event also has are left out
+ *   events    events with a type that another event also has are left out
  *   unknown   fields that pprof does not know are dropped
  *
  * Returns one reference. */
