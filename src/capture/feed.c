@@ -240,14 +240,14 @@ static void unwind_record(pt_capture *c, pt_proc *proc, pt_perf_record *r)
 void pt_feed_end(pt_capture *c, uint64_t now_ns)
 {
     pt_between_end(&c->between, c->sink);
-    /* The time of threads without events belongs to no sample. */
-    const uint64_t brief = c->set.brief, missed = c->set.missed;
+    /* The time of threads that the kernel refused events belongs to no sample. */
+    const double all = (double)(c->set.brief + c->set.missed);
+    const pt_ledger_parts parts = {.brief = c->set.missed > 0 ? (double)c->set.brief / all : 1,
+                                   .early = c->set.missed > 0 ? (double)c->set.early / all : 0};
     const bool has_used = c->options.targets.pid_count > 0;
-    const double part = missed == 0 ? 1 : (double)brief / (double)(brief + missed);
     if (c->ledger != NULL)
-        c->facts.not_sampled_ns +=
-            pt_ledger_finish(c->ledger, has_used && part > 0 ? c->facts.used_ns : 0, part,
-                             c->facts.samples * c->facts.period_ns);
+        c->facts.not_sampled_ns += pt_ledger_finish(c->ledger, has_used ? c->facts.used_ns : 0,
+                                                    &parts, c->facts.samples * c->facts.period_ns);
     pt_waits_finish(c, now_ns);
 }
 
@@ -563,6 +563,17 @@ static void on_fork(pt_capture *c, const pt_perf_record *r)
     if (c->ledger != NULL) pt_ledger_begin(c->ledger, r->task.tid);
 }
 
+/* Adds a row for a thread that ended before any of its time could be sampled. */
+static void note_early(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
+{
+    if (!pt_event_set_was_early(&c->set, (pid_t)r->task.tid) || c->ledger == NULL || proc == NULL ||
+        !proc->is_wanted)
+        return;
+    pt_perf_record whole = *r;
+    whole.tid = r->task.tid;
+    pt_ledger_early(c->ledger, add_row_of_none(c, proc, &whole, PT_SINK_START_NOT_SAMPLED));
+}
+
 static void on_end(pt_capture *c, const pt_perf_record *r)
 {
     pt_proc *const proc = pt_procs_find(&c->procs, r->task.pid);
@@ -571,6 +582,7 @@ static void on_end(pt_capture *c, const pt_perf_record *r)
         const uint64_t ran_ns = pt_event_set_remove(&c->set, (pid_t)r->task.tid);
         pt_between_release(&c->between, c->sink, r->task.tid, false);
         pt_waits_reset(c, r->task.tid, true);
+        note_early(c, proc, r);
         if (c->ledger != NULL)
             pt_ledger_end(c->ledger, r->task.pid, r->task.tid, r->time_ns, ran_ns);
     }

@@ -29,6 +29,7 @@ typedef struct {
 } entry;
 
 typedef PT_VECTOR(entry) entries;
+typedef PT_VECTOR(double) shares; /* of each row, the sum of its shares */
 
 typedef struct account {
     struct account *next; /* in its bucket */
@@ -56,8 +57,9 @@ struct pt_ledger {
     /* Of each row, the number of samples whose thread ended before its clock was read; with events
      * per thread those of short threads: their clocks lack the time before the events were open. */
     PT_VECTOR(uint32_t) brief;
-    PT_VECTOR(double) beside; /* of each row, the sum of its shares; see pt_ledger_beside */
-    bool has_lost;            /* samples were lost */
+    shares beside; /* see pt_ledger_beside */
+    shares early;  /* see pt_ledger_early */
+    bool has_lost; /* samples were lost */
     int64_t moved_ns;
 };
 
@@ -133,6 +135,7 @@ void pt_ledger_free(pt_ledger *l)
     free(l->short_ones.held.items);
     free(l->brief.items);
     free(l->beside.items);
+    free(l->early.items);
     free(l);
 }
 
@@ -318,11 +321,21 @@ void pt_ledger_add(pt_ledger *l, uint32_t pid, uint32_t tid, uint64_t time_ns, u
     }
 }
 
+static void add_share(shares *all, uint32_t row, double share)
+{
+    while (all->count <= row)
+        PT_PUSH(*all, 0);
+    all->items[row] += share;
+}
+
 void pt_ledger_beside(pt_ledger *l, uint32_t row, uint64_t share_ns)
 {
-    while (l->beside.count <= row)
-        PT_PUSH(l->beside, 0);
-    l->beside.items[row] += (double)share_ns;
+    add_share(&l->beside, row, (double)share_ns);
+}
+
+void pt_ledger_early(pt_ledger *l, uint32_t row)
+{
+    add_share(&l->early, row, 1);
 }
 
 void pt_ledger_end(pt_ledger *l, uint32_t pid, uint32_t tid, uint64_t time_ns, uint64_t ran_ns)
@@ -379,15 +392,16 @@ static void settle_brief(pt_ledger *l, double missing_ns)
     }
 }
 
-/* Gives the rows beside samples CPU time that no sample shows. Returns the part that they got. */
-static double settle_beside(pt_ledger *l, double missing_ns)
+/* Distributes CPU time that no sample shows over rows by their shares. Returns the time that they
+ * got. */
+static double settle_shares(pt_ledger *l, const shares *rows, double missing_ns)
 {
-    double all_ns = 0, sum_ns = 0, given_ns = 0;
-    for (size_t row = 0; row < l->beside.count; row++)
-        all_ns += l->beside.items[row];
-    if (l->has_lost || all_ns == 0 || missing_ns < 1) return 0;
-    for (size_t row = 0; row < l->beside.count; row++) {
-        sum_ns += missing_ns * l->beside.items[row] / all_ns;
+    double all = 0, sum_ns = 0, given_ns = 0;
+    for (size_t row = 0; row < rows->count; row++)
+        all += rows->items[row];
+    if (l->has_lost || all == 0 || missing_ns < 1) return 0;
+    for (size_t row = 0; row < rows->count; row++) {
+        sum_ns += missing_ns * rows->items[row] / all;
         const int64_t more_ns = (int64_t)(sum_ns - given_ns);
         if (more_ns == 0) continue;
         pt_sink_more(l->sink, (uint32_t)row, more_ns);
@@ -397,7 +411,8 @@ static double settle_beside(pt_ledger *l, double missing_ns)
     return given_ns;
 }
 
-uint64_t pt_ledger_finish(pt_ledger *l, uint64_t used_ns, double part, uint64_t added_ns)
+uint64_t pt_ledger_finish(pt_ledger *l, uint64_t used_ns, const pt_ledger_parts *parts,
+                          uint64_t added_ns)
 {
     for (size_t i = 0; i < BUCKETS; i++)
         for (account *a = l->of_thread[i]; a != NULL; a = a->next) {
@@ -412,8 +427,9 @@ uint64_t pt_ledger_finish(pt_ledger *l, uint64_t used_ns, double part, uint64_t 
             end_process(l, l->of_process[i]->tid);
     settle_pool(l, &l->short_ones, ALONE_MIN);
     if (used_ns == 0) return 0;
-    const double missing_ns = part * ((double)used_ns - (double)added_ns - (double)l->moved_ns);
-    const double beside_ns = settle_beside(l, missing_ns);
-    settle_brief(l, missing_ns - beside_ns);
-    return (uint64_t)beside_ns;
+    const double missing_ns = (double)used_ns - (double)added_ns - (double)l->moved_ns;
+    const double beside_ns = settle_shares(l, &l->beside, parts->brief * missing_ns);
+    const double early_ns = settle_shares(l, &l->early, parts->early * missing_ns);
+    settle_brief(l, parts->brief * missing_ns - beside_ns);
+    return (uint64_t)(beside_ns + early_ns);
 }

@@ -49,6 +49,13 @@ typedef struct pt_ledger_options {
     void *arg;
 } pt_ledger_options;
 
+/* Parts of a time, each from 0 to 1; what they leave is that of threads that the kernel refused
+ * events. */
+typedef struct pt_ledger_parts {
+    double brief; /* of short threads */
+    double early; /* of threads that pt_ledger_early was told of */
+} pt_ledger_parts;
+
 /* Makes a ledger. Corrections go to the sink, which must outlive it. */
 pt_ledger *pt_ledger_new(const pt_ledger_options *options, pt_sink *sink);
 void pt_ledger_free(pt_ledger *ledger); /* accepts NULL */
@@ -70,6 +77,9 @@ void pt_ledger_add(pt_ledger *ledger, uint32_t pid, uint32_t tid, uint64_t time_
  * sampled. At the end this row of the sink gets a part of the CPU time that no sample shows, in
  * proportion to the sum of its shares. */
 void pt_ledger_beside(pt_ledger *ledger, uint32_t row, uint64_t share_ns);
+/* Notes that a thread ended before any event could count it. At the end this row of the sink gets
+ * an equal part of the CPU time of such threads. */
+void pt_ledger_early(pt_ledger *ledger, uint32_t row);
 /* A thread ended. ran_ns: the final value of its clock (events per thread), else 0. */
 void pt_ledger_end(pt_ledger *ledger, uint32_t pid, uint32_t tid, uint64_t time_ns,
                    uint64_t ran_ns);
@@ -78,10 +88,10 @@ void pt_ledger_lost(pt_ledger *ledger);
 /* Sampling has ended: reads the clocks of threads that still run. */
 void pt_ledger_look_at_all(pt_ledger *ledger);
 /* Corrects all remaining samples. used_ns: the CPU time of all recorded threads; 0: unknown.
- * added_ns: the weight of all samples before corrections. Short threads get `part` (0 to 1) of the
- * CPU time that no other thread has; the remaining time is that of threads without events. Returns
- * the time that rows of pt_ledger_beside got. */
-uint64_t pt_ledger_finish(pt_ledger *ledger, uint64_t used_ns, double part, uint64_t added_ns);
+ * added_ns: the weight of all samples before corrections. parts: who gets the CPU time that no
+ * other thread has. Returns the time that rows of pt_ledger_beside and pt_ledger_early got. */
+uint64_t pt_ledger_finish(pt_ledger *ledger, uint64_t used_ns, const pt_ledger_parts *parts,
+                          uint64_t added_ns);
 
 /* The change of the sum of all weights. */
 int64_t pt_ledger_moved_ns(const pt_ledger *ledger);

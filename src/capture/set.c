@@ -286,10 +286,23 @@ bool pt_event_set_add(pt_event_set *set, pid_t tid)
 static void open_events(pt_event_set *set, pt_event_thread *thread)
 {
     const bool has_cover = thread->birth.cover != 0;
+    const pid_t tid = thread->tid;
     const bool is_open = !set->plan.source->is_clock || open_new(set, thread);
     if (open_rows(set, thread, is_open)) return;
     /* If the thread has ended already, inherited events have made all its samples. */
-    *(has_cover && errno == ESRCH ? &set->brief : &set->missed) += 1;
+    const bool has_ended = errno == ESRCH;
+    *(has_cover && has_ended ? &set->brief : &set->missed) += 1;
+    if (has_cover || !has_ended) return;
+    set->early++;
+    set->early_tids[(uint32_t)tid % PT_EVENT_EARLY_TIDS] = tid;
+}
+
+bool pt_event_set_was_early(pt_event_set *set, pid_t tid)
+{
+    pid_t *const early = &set->early_tids[(uint32_t)tid % PT_EVENT_EARLY_TIDS];
+    const bool was_early = *early == tid;
+    if (was_early) *early = 0;
+    return was_early;
 }
 
 static void add_new(pt_event_set *set, pid_t pid, pid_t tid, pt_inherited_birth birth)

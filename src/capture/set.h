@@ -56,6 +56,8 @@ typedef struct pt_event_thread {
     pt_event_row *rows; /* one for each cpu of the set, then the second timer of each, ... */
 } pt_event_thread;
 
+enum { PT_EVENT_EARLY_TIDS = 4096 };
+
 typedef struct pt_event_fds {
     int *items;
     size_t count, cap;
@@ -95,9 +97,12 @@ typedef struct pt_event_set {
     pt_event_fds counters;   /* events that count the plan's event, if it is no clock */
     int fd_limit;            /* descriptors above are reserved for reading files of programs */
     bool is_out_of_descriptors;
-    uint64_t random;     /* state of the random generator */
-    uint64_t missed;     /* threads without any event: they ended too early, or were refused */
-    uint64_t brief;      /* threads that ended with inherited events only */
+    uint64_t random; /* state of the random generator */
+    uint64_t missed; /* threads without any event: they ended too early, or were refused */
+    uint64_t early;  /* those of them that ended too early */
+    uint64_t brief;  /* threads that ended with inherited events only */
+    /* The last threads that ended too early, by tid modulo; 0: none. */
+    pid_t early_tids[PT_EVENT_EARLY_TIDS];
     uint64_t max_memory; /* of one ring of samples */
 } pt_event_set;
 
@@ -122,6 +127,9 @@ bool pt_event_set_follow(pt_event_set *set, pid_t tid);
 /* The time of a new thread before its events were open; zeros if the thread is not new, or is gone.
  */
 pt_event_before pt_event_set_before(const pt_event_set *set, pid_t tid);
+/* Had the thread ended before any event of its own could be opened, without inherited events? True
+ * once for each such thread. */
+bool pt_event_set_was_early(pt_event_set *set, pid_t tid);
 /* Removes a thread. Returns its CPU time by its events; 0: it had none. */
 uint64_t pt_event_set_remove(pt_event_set *set, pid_t tid);
 /* Notes that a process runs another program. If a thread other than the first called exec, it now

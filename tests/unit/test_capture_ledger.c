@@ -91,10 +91,12 @@ static int64_t time_of(const pt_profile *p, uint64_t pc)
     return sum;
 }
 
+static const pt_ledger_parts all_brief = {.brief = 1};
+
 static const pt_profile *end_with(fixture *f, uint64_t used_ns, int64_t *ret_moved_ns)
 {
     const pt_profile *profile;
-    pt_ledger_finish(f->ledger, used_ns, 1, 60 * MS); /* 60 samples, where it is used */
+    pt_ledger_finish(f->ledger, used_ns, &all_brief, 60 * MS); /* 60 samples, where it is used */
     *ret_moved_ns = pt_ledger_moved_ns(f->ledger);
     pt_sink_finish(f->sink);
     assert_int_equal(pt_builder_freeze(f->builder, &profile, NULL), PT_OK);
@@ -366,13 +368,45 @@ static void time_that_no_sample_shows_goes_to_the_rows_beside_samples(void **sta
         }
         samples(&f, 1, USER_PC, 60);
         if (rows[i].has_lost) pt_ledger_lost(f.ledger);
-        const uint64_t got_ns = pt_ledger_finish(f.ledger, rows[i].used_ns, rows[i].part, 60 * MS);
+        const pt_ledger_parts parts = {.brief = rows[i].part};
+        const uint64_t got_ns = pt_ledger_finish(f.ledger, rows[i].used_ns, &parts, 60 * MS);
         assert_in_range(got_ns + 2, rows[i].ns, rows[i].ns + 4);
         pt_sink_finish(f.sink);
         const pt_profile *profile;
         assert_int_equal(pt_builder_freeze(f.builder, &profile, NULL), PT_OK);
         assert_in_range(time_of(profile, KERNEL_PC) + 2, rows[i].ns / 3 * 2,
                         rows[i].ns / 3 * 2 + 4);
+        pt_profile_unref(profile);
+        pt_ledger_free(f.ledger);
+        pt_sink_free(f.sink);
+        pt_procs_done(&f.procs);
+    }
+}
+
+/* 60 of 120 ms are in samples; a third of the other 60 is that of threads without events, of which
+ * two have one row and one has another. */
+static void time_of_threads_that_ended_before_any_event_stands_in_their_rows(void **state)
+{
+    for (int has_lost = 0; has_lost < 2; has_lost++) {
+        fixture f;
+        const uint64_t pcs[] = {PT_SINK_START_NOT_SAMPLED, KERNEL_PC, PT_SINK_START_NOT_SAMPLED};
+        const pt_ledger_parts parts = {.brief = 0, .early = 1.0 / 3};
+        const uint64_t whole_ns = has_lost ? 0 : 20 * MS;
+        begin(&f, true);
+        for (size_t i = 0; i < 3; i++) {
+            const pt_sink_sample s = {
+                .proc = pt_procs_get(&f.procs, PID), .pcs = &pcs[i], .kernel_count = 1, .count = 1};
+            pt_ledger_early(f.ledger, pt_sink_add(f.sink, &s));
+        }
+        samples(&f, 1, USER_PC, 60);
+        if (has_lost) pt_ledger_lost(f.ledger);
+        const uint64_t got_ns = pt_ledger_finish(f.ledger, 120 * MS, &parts, 60 * MS);
+        assert_in_range(got_ns + 2, whole_ns, whole_ns + 4);
+        pt_sink_finish(f.sink);
+        const pt_profile *profile;
+        assert_int_equal(pt_builder_freeze(f.builder, &profile, NULL), PT_OK);
+        assert_in_range(time_of(profile, KERNEL_PC) + 2, whole_ns / 3, whole_ns / 3 + 4);
+        assert_in_range(time_of(profile, USER_PC), 60 * MS - 2, 60 * MS + 2);
         pt_profile_unref(profile);
         pt_ledger_free(f.ledger);
         pt_sink_free(f.sink);
@@ -408,7 +442,7 @@ static void rows_of_a_timeline_that_got_no_time_are_left_out(void **state)
             pt_ledger_beside(f.ledger, pt_sink_add(f.sink, &s), MS);
             sample(&f, 1, USER_PC);
         }
-        pt_ledger_finish(f.ledger, used_ns[i], 1, 60 * MS);
+        pt_ledger_finish(f.ledger, used_ns[i], &all_brief, 60 * MS);
         pt_sink_finish(f.sink);
         assert_int_equal(pt_builder_sample_count(f.builder), i == 0 ? 60 : 120);
         pt_ledger_free(f.ledger);
@@ -435,6 +469,7 @@ int main(void)
         cmocka_unit_test(threads_that_ended_unread_have_the_time_that_the_others_leave),
         cmocka_unit_test(samples_after_the_end_of_a_thread_make_no_account),
         cmocka_unit_test(time_that_no_sample_shows_goes_to_the_rows_beside_samples),
+        cmocka_unit_test(time_of_threads_that_ended_before_any_event_stands_in_their_rows),
         cmocka_unit_test(rows_of_a_timeline_that_got_no_time_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
