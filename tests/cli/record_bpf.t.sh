@@ -464,6 +464,30 @@ python=$(python3 -c 'import sys; print(sys.executable)') && if needs python3; th
     kill $target
 fi
 
+it 'is not woken for the programs that others start'
+sleep 1000 &
+target=$!
+sh -c 'while :; do sh -c "/bin/true; :"; done' &
+other=$!
+"$PITOT" record --engine=bpf -p $target -o idle.pb.gz 2>said &
+recorder=$!
+is_loaded() { [ "$(programs_of $recorder)" -ge 2 ]; }
+# rests: its first thread wakes at most twice a second of the clock on the wall.
+rests() {
+    local first last from to
+    first=$(awk '/^voluntary/ { print $2 }' /proc/$recorder/status) from=$(date +%s%N)
+    sleep 3
+    last=$(awk '/^voluntary/ { print $2 }' /proc/$recorder/status) to=$(date +%s%N)
+    [ $(((last - first) * 1000000000)) -le $((2 * (to - from))) ]
+}
+expect eventually is_loaded
+sleep 0.5
+expect eventually rests
+kill -INT $recorder
+wait $recorder || fail "$(cat said)"
+kill $target $other
+wait $target $other 2>/dev/null
+
 it 'leaves nothing in the kernel when it is killed'
 ./work 1000 &
 target=$!
