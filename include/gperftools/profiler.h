@@ -42,14 +42,14 @@ extern "C" {
 /* Zero it with memset, then set what you need. */
 struct ProfilerOptions {
     /* Called at each tick, inside the signal handler, so it must be async-signal-safe; the sample
-     * is taken if it returns nonzero. NULL: all samples are taken. */
+     * is taken if the function returns nonzero. NULL: all samples are taken. */
     int (*filter_in_thread)(void *arg);
     void *filter_in_thread_arg;
 };
 
-/* Begins a profile. fname is replaced; it becomes a file of mode 0600 and is not followed if it is
- * a symbolic link. Returns nonzero if profiling runs now, 0 if it does not: a profile runs already,
- * the file cannot be written, or the program handles SIGPROF itself. */
+/* Begins a profile. The file fname is replaced by a file of mode 0600; a symbolic link fname is not
+ * followed. Returns nonzero if this call has begun a profile. Returns 0 if a profile runs already,
+ * if the file cannot be written, or if the program handles SIGPROF itself. */
 int ProfilerStart(const char *fname);
 
 /* Like ProfilerStart, with options, which may be NULL. */
@@ -64,20 +64,21 @@ void ProfilerFlush(void);
 /* Nonzero while a profile runs. */
 int ProfilingIsEnabledForAllThreads(void);
 
-/* Needed only in threads made without pthread_create; others are known. */
+/* Needed only in threads that were made without pthread_create; all other threads are known. */
 void ProfilerRegisterThread(void);
 
 struct ProfilerState {
     int enabled;             /* a profile runs */
     time_t start_time;       /* since when */
     char profile_name[1024]; /* into which file, or "" */
-    int samples_gathered;    /* so far */
+    int samples_gathered;    /* number of samples so far */
 };
 void ProfilerGetCurrentState(struct ProfilerState *state);
 
-/* The stack at uc, the third argument of a signal handler, or here if uc is NULL: addresses from
- * the innermost frame outwards, without the first skip_count. result has room for max_depth
- * addresses. Returns the number of addresses. May be called in a signal handler. */
+/* The stack at uc (the third argument of a signal handler) or, if uc is NULL, the stack of the
+ * caller: addresses from the innermost frame outwards, without the first skip_count. result has
+ * room for max_depth addresses. Returns the number of addresses. May be called in a signal
+ * handler. */
 int ProfilerGetStackTrace(void **result, int max_depth, int skip_count, const void *uc);
 
 /* Do nothing; all threads are profiled. */
@@ -86,8 +87,8 @@ void ProfilerDisable(void);
 
 /* Not a function of the library: a program may define it, to limit the effect of environment
  * variables. The library calls it once, before main. It returns words separated by spaces or
- * colons. With the word "environment=off" the library reads no environment variable, and does
- * nothing unless the program calls it. */
+ * colons. If one of the words is "environment=off", the library reads no environment variable, and
+ * does nothing unless the program calls it. */
 const char *pitot_default_options(void);
 
 #ifdef __cplusplus

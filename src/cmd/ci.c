@@ -1,4 +1,5 @@
-/* ci.c: pitot ci, a comparison with a base as a comment for a change, and a status for its check.
+/* ci.c: pitot ci, compares profiles with a base; writes a comment for a change (pull request), and
+ * a status for the check of the change.
  */
 #include "cmd/diff.h"
 #include "cmd/input.h"

@@ -1,5 +1,5 @@
 /* cmd.h: the struct of a command, and the declarations that all commands share. Each command is one
- * file; commands.def lists pitot's own commands, one X(name) a line, in the order of help.
+ * file; commands.def lists pitot's own commands, one X(name) per line, in the order of help.
  *
  *     typedef struct { bool gzip; } squeeze_settings;
  *     static const pt_option squeeze_rows[] = { ... base/options.h ... };
@@ -44,27 +44,31 @@ enum {
     PT_NEEDS_PROFILE = 1 << 0,
     /* ->profile has names and lines; adds the options of symbolizing. */
     PT_NEEDS_SYMBOLS = 1 << 1,
-    /* Offers the options of symbolizing; the command calls pt_cmd_symbolize itself if it has to. */
+    /* Offers the options of symbolizing; the command calls pt_cmd_symbolize itself if it needs
+     * names. */
     PT_OFFERS_SYMBOLS = 1 << 4,
-    /* Adds the options of finding programs and debug files. The two above add them, too. */
+    /* Adds the options of finding programs and debug files. PT_NEEDS_SYMBOLS and PT_OFFERS_SYMBOLS
+     * also add these options. */
     PT_OFFERS_PLACES = 1 << 5,
-    /* Adds the options of the query: ->query, and its result: ->answer, ->event, ->whole. */
+    /* Adds the options of the query: fills ->query, and the query's results ->answer, ->event,
+     * ->whole. */
     PT_NEEDS_QUERY = 1 << 2,
     /* Keeps frames that the profile marks as uninteresting: dump, filter. */
     PT_NEEDS_ALL_FRAMES = 1 << 3,
-    /* Has the options of its other bits, but loads, symbolizes and filters by itself: diff, ci. */
+    /* The command has the options of its other bits, but loads, symbolizes and filters by itself:
+     * diff, ci. */
     PT_LOADS_ITSELF = 1 << 6,
     /* The first argument is a pattern: ->pattern. */
     PT_TAKES_PATTERN = 1 << 7,
-    /* The first argument is a pattern if it is no file: ->pattern, or NULL. */
+    /* The first argument is a pattern if it is not a file. ->pattern is this pattern or NULL. */
     PT_MAY_TAKE_PATTERN = 1 << 12,
     /* Frames of an interpreter's own code stay, whatever --native says: why, filter. */
     PT_NEEDS_NATIVE_FRAMES = 1 << 13,
-    /* Several profiles yield the events of all of them, not only their common events. */
+    /* A merge of several profiles has the events of all profiles, not only their common events. */
     PT_NEEDS_ALL_EVENTS = 1 << 8,
     /* Facts of ->diag are printed one by one, not summed up. */
     PT_TELLS_ALL = 1 << 9,
-    /* Reads call arcs, too: a profile without samples may have arcs. */
+    /* The command also reads call arcs; a profile without samples may have arcs. */
     PT_READS_CALLS = 1 << 10,
     /* Fills ->as_read: serve, report. */
     PT_KEEPS_READ = 1 << 11,
@@ -85,18 +89,21 @@ typedef struct pt_command {
     const char *summary;         /* one line for the list, without a full stop */
     const char *arguments;       /* "[PROGRAM] [PROFILE...]"; "" = takes none */
     const char *description;     /* paragraphs for help and man page, separated by empty lines */
-    const char *const *examples; /* NULL, or pairs: command line, what it does; then NULL */
+    const char *const *examples; /* NULL, or pairs of a command line and its description, ended by
+                                  * NULL */
     unsigned needs;              /* PT_NEEDS_x */
     size_t max_args;             /* 0 = none, SIZE_MAX = any number */
-    pt_option_syntax syntax;     /* of its command line; 0 = pitot's own */
+    pt_option_syntax syntax;     /* syntax of the command line; 0 = pitot's own */
     bool stands_in;              /* a link to pitot with the command's name runs it */
     bool stops_at_argument;      /* words after the first argument are no options: record COMMAND */
-    bool keeps_dashes; /* "--" is an argument, which divides the others: diff A... -- B... */
+    bool keeps_dashes; /* "--" is itself an argument, which divides the other arguments: diff A...
+                        * -- B... */
     const pt_option_table *options; /* NULL, or the command's own options */
     size_t settings_bytes;          /* size of the settings struct that the options fill */
     int (*run)(struct pt_cmd_context *context, void *settings);
-    /* A personality (a stand-in for another tool) has this function instead of `run`. It parses the
-     * whole command line. It also runs for a link to pitot with the command's name. */
+    /* A personality (a stand-in for another tool) has this function instead of `run`. The function
+     * parses the whole command line. It is also called for a link to pitot with the command's
+     * name. */
     int (*personality)(const char *const *args, size_t count);
 } pt_command;
 
@@ -126,21 +133,22 @@ typedef struct pt_cmd_context {
     bool resident;          /* in the shell, which owns ->loaded, ->profile and ->title */
     bool brief;             /* `pitot` alone: help in ten lines */
     pt_out *out;            /* standard output; the driver reports its errors */
-    struct pt_pager *pager; /* gets what is written to out; NULL: none */
+    struct pt_pager *pager; /* gets the bytes that are written to out; NULL if there is no pager */
     pt_look look;           /* of standard output */
     pt_pool *pool;          /* PT_NEEDS_PROFILE: as many threads as -j says */
-    pt_progress *progress;  /* NULL: nobody waits at a terminal */
+    pt_progress *progress;  /* NULL if nobody waits at a terminal */
     pt_diag diag;           /* facts for standard error, printed at the end */
 
     /* PT_NEEDS_PROFILE */
     pt_loaded loaded;
     const pt_profile *profile; /* as loaded; symbolized if the command or its user requests it */
     const pt_profile *as_read; /* PT_KEEPS_READ: the profile before symbolizing; or NULL */
-    /* PT_KEEPS_SIDES, if ->profile is a difference: the subtracted profile [PT_BEFORE] and the one
-     * that it was subtracted from [PT_AFTER] (view/diff.h); else NULL */
+    /* PT_KEEPS_SIDES, if ->profile is a difference: [PT_BEFORE] is the subtracted profile,
+     * [PT_AFTER] the profile from which it was subtracted (view/diff.h); else both are NULL */
     const pt_profile *side[2];
     bool confined;                /* for a page: shows no source file that only the profile names */
-    struct pt_peek_shared *peeks; /* the graph of all peeks of a page; NULL: each makes its own */
+    struct pt_peek_shared *peeks; /* the graph that all peeks of a page share; NULL: each peek makes
+                                   * its own graph */
     const char *stdin_name;       /* the name of standard input; NULL: "standard input" */
     const char *title;            /* the profile's file name, or "N profiles" */
     char *title_memory;           /* the part of title to free */
@@ -167,8 +175,8 @@ int pt_cmd_run_resident(const pt_cmd_context *base, const pt_command *command,
 
 /* The memory limit of a command, in bytes: --max-memory (chosen; 0 = not given), else
  * PT_MEMORY_VARIABLE of the environment, else a quarter of the machine's or container's memory.
- * *ret_is_chosen: the limit is one of the first two. Returns PT_EXIT_OK; PT_EXIT_USAGE, after a
- * message, if the variable is no size. */
+ * *ret_is_chosen is true if the limit comes from the option or the variable. Returns PT_EXIT_OK, or
+ * PT_EXIT_USAGE, after a message, if the variable is not a size. */
 int pt_cmd_memory_allowed(uint64_t chosen, uint64_t *ret_bytes, bool *ret_is_chosen);
 
 /* The whole program, called by main(). Returns the exit status. */

@@ -1,6 +1,6 @@
-/* completion.c: completion scripts. Each holds the options of every command with their values, from
- * the tables of options. To complete a function of the profile the script runs `pitot top`, to
- * complete a process it reads /proc; other words complete as file names. */
+/* completion.c: completion scripts. Each script holds the options of every command with their
+ * choices, from the tables of options. To complete a function of the profile the script runs `pitot
+ * top`, to complete a process it reads /proc; other words complete as file names. */
 #include <string.h>
 
 #include "base/text.h"
@@ -8,8 +8,8 @@
 #include "cmd/options.h"
 
 /* Puts one option of a command into a script. spelling: "--by" or "-n"; kind: "flag", "value" or
- * "choice"; words: the choices, or the name of the value ("" = none). each_option calls it for each
- * spelling of each option. */
+ * "choice"; words: the choices, or the name of the value ("" = none). each_option calls such a
+ * function for each spelling of each option. */
 typedef void put_option(pt_out *out, const pt_command *command, const char *spelling,
                         const char *kind, const char *words, const char *help);
 
@@ -47,7 +47,8 @@ static void put_all_names(pt_out *out)
     }
 }
 
-/* Is the option's value a function, whose names the script lists? */
+/* Is the option's value a function of the profile, so that the script lists the functions'
+ * names? */
 static bool is_function(const char *spelling, const char *words)
 {
     return strcmp(words, "PATTERN") == 0 && !pt_begins(spelling, "--tag-");
@@ -92,7 +93,7 @@ static void put_bash_option(pt_out *out, const pt_command *command, const char *
 }
 
 /* Puts " --by=function --by=file" for an option with choices. For an option whose values the script
- * finds out puts " --focus=@functions" or " --pid=@processes". */
+ * finds when it runs, puts " --focus=@functions" or " --pid=@processes". */
 static void put_bash_value(pt_out *out, const pt_command *command, const char *spelling,
                            const char *kind, const char *words, const char *help)
 {
@@ -105,7 +106,7 @@ static void put_bash_value(pt_out *out, const pt_command *command, const char *s
 }
 
 /* Variables of the script. word: the text from the last space to the cursor. typed: the part of
- * word that is completed, which follows an "=" if there is one. readline replaces the text behind
+ * word that is completed, which follows an "=" if there is one. readline replaces the text after
  * the last "=" or ":". */
 static const char bash_end[] =
     "    esac\n"
@@ -235,7 +236,8 @@ static void put_fish(pt_out *out)
 
 /* ---- zsh ---- */
 
-/* Puts the text in single quotes for zsh's _arguments and _describe, with their own marks escaped.
+/* Puts the text in single quotes for zsh's _arguments and _describe, with the characters escaped
+ * that these functions interpret.
  */
 static void put_zsh_text(pt_out *out, const char *text)
 {

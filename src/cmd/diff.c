@@ -1,4 +1,4 @@
-/* diff.c: pitot diff, the changes between two profiles, and the noise in them. */
+/* diff.c: pitot diff, the changes between two profiles, and which of them noise explains. */
 #include "cmd/diff.h"
 
 #include <math.h>
@@ -51,8 +51,8 @@ static const pt_option_table diff_options = PT_OPTION_TABLE(diff_rows);
 
 /* ---- The runs ---- */
 
-/* One side of the comparison: its runs, each a profile that a context of its own has loaded,
- * symbolized and filtered. items[i] is the context of runs[i]. */
+/* One side of the comparison: its runs, each of which is a profile that was loaded, symbolized and
+ * filtered in a context of its own. items[i] is the context of runs[i]. */
 typedef struct {
     pt_cmd_context *items;
     size_t count, cap;
@@ -74,8 +74,9 @@ static void side_done(side *s)
     *s = (side){0};
 }
 
-/* Loads and symbolizes a run's profile, unless it is resident, and filters it. A run may have no
- * samples left: its profile is then NULL, and all rows of the other side are new or gone. */
+/* Loads and symbolizes a run's profile, except if the profile is in memory already, and filters it.
+ * If the run has no samples left, its profile is NULL, and all rows of the other side are new or
+ * gone. */
 static int ask_side(pt_cmd_context *run, pt_diff_run *ret_run)
 {
     int status = run->resident ? PT_EXIT_OK : pt_cmd_load(run);
@@ -90,7 +91,7 @@ static int ask_side(pt_cmd_context *run, pt_diff_run *ret_run)
 }
 
 /* Adds a context for a run to the side. Its query has the side's range if two ranges of one profile
- * are compared (--base-time). The caller fills it and calls ask_side. */
+ * are compared (--base-time). The caller fills the context and calls ask_side. */
 static pt_cmd_context *make_run(pt_cmd_context *context, side sides[2], int which)
 {
     side *const s = &sides[which];
@@ -154,8 +155,8 @@ static int add_run(pt_cmd_context *context, side sides[2], int which, const char
     return status;
 }
 
-/* The index of the "--" that divides the arguments; arg_count: there is none. A "--" before all
- * arguments divides nothing: it allows names that begin with a dash. */
+/* The index of the "--" that divides the arguments; arg_count if there is no such "--". A "--"
+ * before all arguments divides nothing: it only allows names that begin with a dash. */
 static size_t find_divider(const pt_cmd_context *context)
 {
     for (size_t i = 1; i < context->arg_count; i++)
@@ -163,8 +164,8 @@ static size_t find_divider(const pt_cmd_context *context)
     return context->arg_count;
 }
 
-/* sides[i] becomes the side of argument i, or -1 for the divider and the program. *ret_program: the
- * argument that is a program instead of a profile, or NULL. */
+/* Sets sides[i] to the side of argument i, or to -1 for the divider and the program. *ret_program
+ * is the argument that is a program instead of a profile, or NULL. */
 static int divide_arguments(pt_cmd_context *context, const pt_diff_settings *settings, int *sides,
                             const char **ret_program)
 {
@@ -217,7 +218,7 @@ static int add_runs(pt_cmd_context *context, const pt_diff_settings *settings, s
     return status;
 }
 
-/* The event of a run; NULL if no sample is left. */
+/* The event of a run; NULL if the run has no sample left. */
 static const pt_event *event_of(const pt_diff_run *run)
 {
     return run->profile != NULL ? &run->profile->event->row[run->event] : NULL;
@@ -250,7 +251,7 @@ static int check_events(const side sides[2])
     return PT_EXIT_NO_MATCH;
 }
 
-/* Has this side a value other than 0, whatever the options leave of it? */
+/* Has this side a value other than 0, even one that the options filter out? */
 static bool has_values(const side *s)
 {
     return PT_ANY(i, s->count, pt_profile_magnitude(s->items[i].profile, s->items[i].event) != 0);
@@ -286,7 +287,7 @@ static void say_durations(const pt_diff_settings *settings, const pt_diff_head *
 }
 
 /* Finds the function, or the whole, that grew most beyond the limit. If shares are compared, the
- * whole cannot grow: it is 100 % of both sides. */
+ * whole cannot grow, since it is 100 % on both sides. */
 static void find_growth(pt_diff_verdict *v, const pt_diff *diff, bool has_whole, bool is_sure)
 {
     const pt_change *const all = &diff->all;
@@ -301,8 +302,9 @@ static void find_growth(pt_diff_verdict *v, const pt_diff *diff, bool has_whole,
     }
 }
 
-/* The verdict on growth beyond the limit: a growth that is beyond doubt if there is any, else a
- * growth that is beyond noise. `row` of the result: the function that grew; PT_NONE: none did. */
+/* The verdict on growth beyond the limit: if a growth is beyond doubt, that growth; else a growth
+ * that is larger than noise. `row` of the result is the function that grew, or PT_NONE if no
+ * function grew. */
 static pt_diff_verdict verdict_of(const pt_diff_settings *settings, const pt_diff *diff)
 {
     const double whole = diff->all.value[PT_BEFORE];
@@ -394,7 +396,7 @@ static int answer_diff(pt_cmd_context *context, const pt_diff_settings *settings
     const pt_diff_verdict verdict = verdict_of(settings, &diff);
     const int status = say_verdict(settings, &head, &diff, &verdict);
     say_durations(settings, &head);
-    /* Written before rows are cut, because the verdict has the index of a row. */
+    /* The verdict is written before rows are cut, because it has the index of a row. */
     if (settings->has_verdict) pt_diff_verdict_markdown(context->out, &head, &diff, &verdict);
     pt_diff_cut(&diff, (size_t)settings->rows, verdict.row);
     switch (settings->shape) {

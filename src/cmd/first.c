@@ -65,7 +65,7 @@ static pt_first option_said(const char *word)
 }
 
 /* The command for the name by which pitot was called: a link to pitot may have the name of a
- * command that stands in for another tool. NULL: the name is of no such command. */
+ * command that stands in for another tool. NULL if the name is not the name of such a command. */
 static const pt_command *called_as(const char *path)
 {
     const pt_command *command = pt_command_find(pt_base_name(path));

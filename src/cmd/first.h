@@ -4,8 +4,10 @@
 #include "cmd/cmd.h"
 
 typedef struct pt_first {
-    const pt_command *command; /* NULL: an error was printed; exit with status */
-    int skip;                  /* arguments before the command's own: 1 (without its name) or 2 */
+    const pt_command *command; /* NULL if an error was printed; the program then ends with
+                                * `status` */
+    int skip;                  /* number of arguments before the command's own: 1 if the command is
+                                * not named, else 2 */
     bool brief;                /* help in ten lines */
     int status;
 } pt_first;

@@ -21,7 +21,7 @@ typedef struct {
     bool inverted;
     bool in_order;
     const char *under, *part;
-    int64_t width_px; /* 0 = as the format has it */
+    int64_t width_px; /* 0 = the default of the format */
     pt_fold_rule fold;
 } flame_settings;
 
@@ -113,7 +113,7 @@ static pt_status write_file(const char *path, flame_format format, const pt_flam
     return pt_file_commit(&writer, true, reterr);
 }
 
-/* Data are for programs: no browser opens them. */
+/* Says where the data are, without the command for a browser, since data are for programs. */
 static void say_data(pt_cmd_context *context, const char *path, uint32_t boxes, uint64_t bytes)
 {
     PT_AUTO(pt_buf) line = PT_BUF_INIT;
@@ -139,8 +139,8 @@ static bool parse_part(const char *text, pt_flame_request *request)
     return first >= 0 && first < end;
 }
 
-/* The labels that distinguish a profile's threads. NULL: the profile has one thread, or no labels
- * of threads. */
+/* The labels that distinguish a profile's threads. NULL if the profile has only one thread, or no
+ * labels of threads. */
 static const char *thread_labels(const pt_profile *p)
 {
     uint32_t pid, tid, first_pid = PT_NONE, first_tid = PT_NONE;

@@ -64,7 +64,7 @@ static const pt_option_table graph_options = PT_OPTION_TABLE(graph_rows);
 
 /* ---- Which format ---- */
 
-/* The format that the option or the ending of the output's name chooses; NULL: neither does. */
+/* The format that the option or the ending of the output's name chooses; NULL if neither does. */
 static const char *format_of(const graph_settings *settings)
 {
     if (settings->format > 0) return formats[settings->format];
@@ -77,8 +77,8 @@ static const char *format_of(const graph_settings *settings)
 
 /* ---- The graph as dot ---- */
 
-/* A text about the value in samples with hidden functions between boxes; NULL if there is no dotted
- * arrow. The caller frees. */
+/* A text that states the value of the samples with hidden functions between boxes; NULL if the
+ * graph has no dotted arrow. The caller frees the text. */
 static char *hidden_text(const pt_graph *graph, const pt_graph_request *request,
                          const pt_graph_report *report)
 {

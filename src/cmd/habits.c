@@ -48,8 +48,9 @@ static const struct {
 #define NAME_FILE  "name the profile without an option: `pitot top FILE`"
 
 /* The answers to options; the first row that fits is used. commands: the commands that give the
- * answer, separated by spaces; NULL: all but record. value: the row fits if the option has this
- * value, or a list that begins with it; NULL: it fits if the command does not have the option. */
+ * answer, separated by spaces; NULL means all but record. value: if not NULL, the row fits if the
+ * option has this value, or a list that begins with this value. If it is NULL, the row fits if the
+ * command does not have the option. */
 static const struct {
     const char *commands, *options, *value, *answer;
 } options[] = {

@@ -4,6 +4,6 @@
 
 /* The answer to a word in the place of a command, such as "script", or NULL. */
 const char *pt_habit_word(const char *word);
-/* The answer to an option that the command does not have or whose value it refuses (NULL: none was
- * given), or NULL. `spelling` is "--stdio" or "-t". */
+/* The answer to an option that the command does not have or whose value it refuses (`value`, or
+ * NULL if none was given). Returns NULL if there is no answer. `spelling` is "--stdio" or "-t". */
 const char *pt_habit_option(const char *command, const char *spelling, const char *value);

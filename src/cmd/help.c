@@ -59,7 +59,7 @@ static void put_examples(pt_out *out, const char *const *examples)
 /* A help page of options that many commands share. */
 typedef struct {
     const char *name, *summary, *title;
-    const char *const *examples;      /* as of a command; may be NULL */
+    const char *const *examples;      /* as in pt_command; may be NULL */
     const pt_option_table *tables[2]; /* tables[1]: NULL if the topic has only one table */
 } option_topic;
 
@@ -117,7 +117,7 @@ static bool is_of_topic(const option_topic *topic, const pt_option_table *table)
     return table == topic->tables[0] || (table == topic->tables[1] && table != NULL);
 }
 
-/* The topic that explains a part of a command's options; NULL for the command's own. */
+/* The topic that explains a part of a command's options; NULL for the command's own options. */
 static const option_topic *topic_of(const pt_option_table *table)
 {
     for (size_t i = 0; i < TOPIC_COUNT; i++)
@@ -154,7 +154,7 @@ static bool has_commands_of(pt_command_group group)
     return false;
 }
 
-/* Writes the page of a topic; false if there is none of this name. */
+/* Writes the page of a topic; returns false if there is no topic of this name. */
 static bool put_topic_named(pt_out *out, const char *name, unsigned columns)
 {
     if (strcmp(name, dcpi_topic) == 0 && has_commands_of(PT_GROUP_DCPI)) {
@@ -251,7 +251,7 @@ static void put_list(pt_out *out)
         pt_outf(out, "  %d  %s\n", pt_exit_texts[i].status, pt_exit_texts[i].meaning);
 }
 
-/* Puts a line about a command; nothing if this build lacks it. */
+/* Puts a line about a command; puts nothing if this build lacks the command. */
 static void put_line_if(pt_out *out, const char *command, const char *arguments,
                         const char *summary)
 {

@@ -4,14 +4,14 @@
 #include "cmd/cmd.h"
 
 /* Puts a command's help: its own options in full, a line for each topic of shared options. columns:
- * where lines are wrapped, 40 to 100 (0 = 80). */
+ * the width at which lines are wrapped, 40 to 100 (0 means 80). */
 void pt_help_command(pt_out *out, const pt_command *command, unsigned columns);
 
 /* Put man pages in roff: pitot(1), and pitot-COMMAND(1). */
 void pt_man_main(pt_out *out);
 void pt_man_command(pt_out *out, const pt_command *command);
 
-/* Puts a completion script; returns false if the shell is none of bash, zsh, fish. */
+/* Puts a completion script; returns false if the shell is not bash, zsh or fish. */
 bool pt_completion(pt_out *out, const char *shell);
 
 extern const char *const pt_group_titles[PT_GROUP_COUNT];

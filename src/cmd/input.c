@@ -32,7 +32,7 @@ pt_path_kind pt_path_look(const char *path)
     return memcmp(head, "#!", 2) == 0 ? PT_PATH_SCRIPT : PT_PATH_OTHER;
 }
 
-/* The arguments are programs only: the user wants to record. Prints the command for it. */
+/* Prints the command that records, since all arguments are programs. Returns the exit status. */
 static int only_programs(const pt_cmd_context *context, const char *program)
 {
     if (pt_path_look(PT_DEFAULT_PROFILE) == PT_PATH_OTHER)
@@ -220,7 +220,7 @@ static int subtract_bases(pt_cmd_context *context, const pt_load_options *option
     return status;
 }
 
-/* Symbolizes both profiles of a difference (->side), if the command keeps them. */
+/* Symbolizes both profiles of a difference (->side), if the command keeps these profiles. */
 static int symbolize_sides(pt_cmd_context *context)
 {
     int status = PT_EXIT_OK;
@@ -234,9 +234,9 @@ static int symbolize_sides(pt_cmd_context *context)
     return status;
 }
 
-/* Does an argument name a recording? It does if it is @recording, or the folder of a recording that
- * goes on or whose recorder was killed. *ret_journals then has its journals, none if it has no
- * samples yet. The caller frees them in any case. */
+/* Does an argument name a recording? It does if the argument is @recording, or the folder of a
+ * recording that goes on or whose recorder was killed. *ret_journals then has the journals of the
+ * recording (none if there are no samples yet). The caller frees *ret_journals in any case. */
 static bool find_recording(const char *name, pt_folder_journals *ret_journals)
 {
     const bool is_running = strcmp(name, PT_RECORDING_NAME) == 0;
@@ -255,7 +255,7 @@ pt_status pt_cmd_read_recording(const pt_folder_journals *journals, const pt_pro
     return pt_recorded_left(journals, &tables, ret_profile, reterr);
 }
 
-/* Subtracts the bases of ->profile, and gives it names. */
+/* Subtracts the bases from ->profile, and gives ->profile names. */
 static int finish_loading(pt_cmd_context *context, const pt_load_options *options)
 {
     int status = subtract_bases(context, options);

@@ -5,7 +5,8 @@
 #include "cmd/cmd.h"
 #include "transform/scale.h"
 
-/* As the name of a profile: this user's running recording; of several recordings, the youngest. */
+/* This name stands for the profile of this user's running recording; if several run, of the
+ * youngest. */
 #define PT_RECORDING_NAME "@recording"
 
 /* The kind of a file, by its first bytes. */
@@ -18,22 +19,24 @@ typedef enum {
 } pt_path_kind;
 pt_path_kind pt_path_look(const char *path);
 
-/* A message for users of perf, whose -i names a file. Its arguments: the pattern after -i, the
- * command, the pattern. */
+/* A message for users of perf, whose -i names a file. Its arguments for printf: the pattern after
+ * -i, the command, the pattern again. */
 #define PT_IGNORED_FILE "-i means --ignore=PATTERN; to report on %s: pitot %s %s"
 
 /* Loads context->args (or the default profile, with a message) into ->loaded, ->profile, ->title,
- * and symbolizes if the command needs names. Returns an exit status; a failure was printed. */
+ * and symbolizes if the command needs names. Returns an exit status; the message of a failure has
+ * been printed. */
 int pt_cmd_load(pt_cmd_context *context);
-/* Reads the journals of one recording into one profile. The caller unrefs it. */
+/* Reads the journals of one recording into one profile. The caller unrefs *ret_profile. */
 pt_status pt_cmd_read_recording(const pt_folder_journals *journals, const pt_profile **ret_profile,
                                 pt_error *reterr);
-/* A context with the command, settings and output of another, and no arguments, profile or query.
+/* Returns a context with the command, settings and output of `context`, but without arguments,
+ * profile and query.
  */
 pt_cmd_context pt_cmd_context_like(const pt_cmd_context *context);
 
-/* The title of the base that ->profile is compared with: its file's name, or "several profiles";
- * NULL: there is no base. */
+/* The title of the base that ->profile is compared with: the name of the base's file, or "several
+ * profiles"; NULL if there is no base. */
 const char *pt_cmd_before_title(const pt_cmd_context *context);
 
 /* Makes ->profile the difference to another profile, and keeps both as ->side if the command keeps

@@ -23,7 +23,7 @@ char *pt_user_cache(const char *name)
 enum { STAMP_BYTES = 32, STAMP_ID_BYTES = 8 };
 
 /* A callback of dl_iterate_phdr: copies the build id of the first loaded object, which is this
- * program, if it has one. */
+ * program, if the program has a build id. */
 static int find_own_id(struct dl_phdr_info *info, size_t size, void *context)
 {
     pt_elf_id *id = context;
@@ -60,7 +60,8 @@ const char *pt_cache_stamp(void)
 
 /* ---- folders ---- */
 
-/* The folders of --binary-path first, then those of PPROF_BINARY_PATH, or google/pprof's default.
+/* Sets the folders: first those of --binary-path, then those of PPROF_BINARY_PATH or, if the
+ * variable is not set, google/pprof's default.
  */
 static void init_binary_dirs(pt_lookup *p, const pt_option_list *given)
 {

@@ -21,10 +21,10 @@ void pt_lookup_init(pt_lookup *lookup, const pt_place_settings *settings);
 void pt_lookup_done(pt_lookup *lookup);
 #define PT_LOOKUP __attribute__((cleanup(pt_lookup_done)))
 
-/* A text for this version and build of pitot. The caches of names keep it with each answer, and do
- * not use the answers of other builds, which may know more or less. Static. */
+/* A text for this version and build of pitot. The caches of names keep the stamp with each answer,
+ * and do not use answers of other builds, which may know other names. The text is static. */
 const char *pt_cache_stamp(void);
 
-/* $XDG_CACHE_HOME/NAME, or ~/.cache/NAME if the variable is unset or no absolute path (XDG Base
- * Directory Specification); NULL if there is no home folder. The caller frees it. */
+/* $XDG_CACHE_HOME/NAME, or ~/.cache/NAME if the variable is unset or is not an absolute path (XDG
+ * Base Directory Specification); NULL if there is no home folder. The caller frees it. */
 char *pt_user_cache(const char *name);

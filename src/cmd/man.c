@@ -111,7 +111,7 @@ static bool is_row_of(const man_row *row, const pt_command *command)
     return row->commands != NULL && strstr(row->commands, word) != NULL;
 }
 
-/* Puts the rows of a command's page; command NULL: the page of pitot. */
+/* Puts the rows of a command's page; if command is NULL, the rows of pitot's page. */
 static void put_rows(pt_out *out, const char *title, const man_row *rows, size_t count,
                      const pt_command *command)
 {

@@ -18,7 +18,8 @@ typedef struct pt_input_settings {
     uint64_t max_memory;
     bool strict, annotate;
     int64_t threads;
-    int64_t seconds, timeout; /* of requests to servers; 0 = the default of load/fetch.h */
+    int64_t seconds, timeout; /* duration and time limit of requests to servers; 0 = the default of
+                               * load/fetch.h */
     const char *tls_cert, *tls_key, *tls_ca;
 } pt_input_settings;
 
@@ -37,7 +38,7 @@ typedef struct pt_place_settings {
     uint64_t cache_bytes;
 } pt_place_settings;
 
-/* Options of commands that answer from one profile: the profiles that are subtracted from it. */
+/* The options that name the profiles to subtract, for commands that report on one profile. */
 typedef struct pt_base_settings {
     pt_option_list base, diff_base;
     bool normalize;
@@ -49,16 +50,17 @@ extern const pt_option_table pt_input_options;
 extern const pt_option_table pt_symbol_options;
 extern const pt_option_table pt_place_options;
 extern const pt_option_table pt_query_options; /* fill a pt_query */
-/* Calls `use` for each option of a query that is not at its default, with its value as a user would
- * type it ("true" for a flag). */
+/* Calls `use` for each option of a query that is not at its default, with the option's value as a
+ * user would type it ("true" for a flag). */
 void pt_query_each(const pt_query *query,
                    void (*use)(void *context, const pt_option *row, const char *value),
                    void *context);
 
-/* The options of a command: its own first, then those that it shares with other commands. */
+/* The options of a command: first its own options, then the options that it shares with other
+ * commands. */
 typedef struct pt_command_options {
     pt_option_part parts[7];
-    pt_options options; /* points into this struct: do not copy */
+    pt_options options; /* points into this struct, so do not copy the struct */
 } pt_command_options;
 
 /* Lists the options of a command. Parsing puts values into *settings (the command's own options)

@@ -128,12 +128,12 @@ static int write_losses(pt_cmd_context *context, const pt_output_settings *setti
     return PT_EXIT_OK;
 }
 
-/* The files that one profile is written to: FILE, or FILE.SUFFIX for each suffix that the format's
+/* The files to which one profile is written: FILE, or FILE.SUFFIX for each suffix that the format's
  * writer opens. */
 typedef struct {
     pt_cmd_context *context;
     const pt_output_settings *settings;
-    PT_VECTOR(pt_file_writer *) file; /* each allocated by itself, since sinks point to them */
+    PT_VECTOR(pt_file_writer *) file; /* each allocated by itself: sinks point to writers */
 } output_files;
 
 static pt_out *open_file(void *opaque, const char *suffix, pt_error *reterr)
@@ -145,8 +145,8 @@ static pt_out *open_file(void *opaque, const char *suffix, pt_error *reterr)
                      "this format needs several files; name them with -o FILE");
         return NULL;
     }
-    /* A profile may be written to thousands of files: only the last is open. The others have a
-     * descriptor of their folder. */
+    /* A profile may be written to thousands of files: only the last is open. Of each other file
+     * only a descriptor of its folder is open. */
     if (files->file.count > 0) pt_file_allow_most();
     if (files->file.count > 0 &&
         pt_file_end_bytes(files->file.items[files->file.count - 1], true, reterr) != PT_OK)
@@ -161,7 +161,7 @@ static pt_out *open_file(void *opaque, const char *suffix, pt_error *reterr)
     return &file->out;
 }
 
-/* Renames every file to its final name, or removes them all after a failure. */
+/* Renames every file to its final name or, after a failure, removes all files. */
 static pt_status close_files(output_files *files, pt_status status, pt_error *reterr)
 {
     const bool several = files->file.count > 1;

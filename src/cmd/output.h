@@ -10,14 +10,15 @@
 /* The options of commands that write a profile. */
 typedef struct pt_output_settings {
     const char *output; /* NULL or "-": standard output */
-    const char *to;     /* NULL: by the file's name */
+    const char *to;     /* NULL: the file's name chooses */
     const char *event;  /* NULL: the default one */
     const char *losses; /* file for the losses as JSON; NULL: none */
     bool raw;
     bool canonical;
     bool no_private;         /* write the profile that pt_without_private makes */
     const char *keep_labels; /* with no_private: labels that stay */
-    mode_t mode; /* of files of the profile; PT_MODE_USUAL (0) unless the command sets it */
+    mode_t mode; /* mode of the profile's files; PT_MODE_USUAL (0) unless the command sets
+                  * another */
 } pt_output_settings;
 
 /* Rows of the options for the output file and its format. The settings struct has a field `output`
@@ -50,7 +51,7 @@ typedef struct pt_output_settings {
         .details = "Without it pitot writes gzip, which all readers of profile.proto accept."      \
     }
 
-/* As PT_OUTPUT_FILE_ROWS, with the option for the event that is written. */
+/* Like PT_OUTPUT_FILE_ROWS, but also with the option for the event that is written. */
 #define PT_OUTPUT_ROWS(settings)                                                                   \
     PT_OUTPUT_FILE_ROWS(settings),                                                                 \
     {                                                                                              \
@@ -65,8 +66,8 @@ typedef struct pt_output_settings {
  * comment" (verb: "leaves out"). Prints nothing if there are no losses. */
 void pt_cmd_say_losses(const pt_diag *losses, const pt_format *format, const char *verb);
 /* Writes the profile. With --strict a loss is an error and nothing is written; else losses are
- * facts for the diag. otherwise: the format if neither --to nor the file's name chooses one; NULL:
- * a missing format is a usage error. Returns the exit status. */
+ * facts for the diag. otherwise: the format to use if neither --to nor the file's name chooses a
+ * format; if it is NULL, a missing format is a usage error. Returns the exit status. */
 int pt_cmd_write(pt_cmd_context *context, const pt_output_settings *settings,
                  const pt_profile *profile, const char *otherwise);
 
@@ -75,8 +76,8 @@ int pt_cmd_write(pt_cmd_context *context, const pt_output_settings *settings,
 void pt_cmd_say_page(pt_cmd_context *context, const char *path, uint64_t count, const char *things,
                      uint64_t bytes);
 
-/* --mode of commands whose output is a recording: only this user may read it unless the option says
- * otherwise. */
+/* The option --mode of commands whose output is a recording: only this user may read the file,
+ * unless the option says otherwise. */
 #define PT_MODE_ROW(settings, field)                                                               \
     {                                                                                              \
         .name = "mode", .type = PT_OPT_STRING, .offset = offsetof(settings, field),                \
@@ -91,9 +92,9 @@ int pt_cmd_mode(const pt_cmd_context *context, const char *text, mode_t *ret_mod
 /* True if the output goes to standard output. */
 bool pt_cmd_writes_stdout(const pt_output_settings *settings);
 
-/* The profile from which a document is made (another profile, a picture, a page). Documents put
- * texts as they are; so if the document goes to a terminal, each text of this profile is on one
- * line. The caller owns one reference. */
+/* The profile from which a document is made (another profile, a picture, a page). The writers of
+ * documents put texts unchanged; so if the document goes to a terminal, each text of the returned
+ * profile is on one line. The caller owns one reference. */
 const pt_profile *pt_cmd_shown(bool to_stdout, const pt_profile *profile);
 
 /* Does the value of -o stand for standard output? */

@@ -271,7 +271,7 @@ static char *whole_query_text(pt_cmd_context *context)
     return pt_buf_take(&buf, NULL);
 }
 
-/* Replaces the answer by profile. Takes over its reference. */
+/* Replaces the answer by profile. Takes over the caller's reference to profile. */
 static void replace_answer(pt_cmd_context *context, const pt_profile *profile)
 {
     pt_profile_unref(context->filtered.profile);
@@ -290,7 +290,7 @@ static int keep_own_code(pt_cmd_context *context)
     return PT_EXIT_OK;
 }
 
-/* Reports the languages whose code has no names. A shell reports them once. */
+/* Reports the languages whose code has no names. A shell reports these languages only once. */
 static void say_nameless_languages(const pt_cmd_context *context)
 {
     if (context->resident) return;
@@ -302,8 +302,8 @@ static void say_nameless_languages(const pt_cmd_context *context)
 }
 
 /* The facts of the profile for the report's head. All commands show the same share of code without
- * names: that of the profile without an interpreter's own frames, also if the command has these
- * frames (PT_NEEDS_NATIVE_FRAMES). */
+ * names: the share in the profile without an interpreter's own frames, even if the command keeps
+ * these frames (PT_NEEDS_NATIVE_FRAMES). */
 static pt_summary summary_as_shown(pt_cmd_context *context)
 {
     pt_summary summary = pt_summary_of(context->profile, context->event);
@@ -353,7 +353,7 @@ static int subtract_range(pt_cmd_context *context)
                                      .normalizes =
                                          context->base != NULL && context->base->normalize};
     PT_AUTO(pt_filtered) before = {0}, after = {0};
-    pt_diag lost; /* a difference has no times, and nobody expects them */
+    pt_diag lost; /* not reported: a difference has no times, and nobody expects times in it */
     pt_error error = PT_ERROR_INIT;
     pt_diag_init(&lost);
     int status = keep_range(context, "base-time", query->base_time, &before);
@@ -435,7 +435,7 @@ int pt_cmd_ask(pt_cmd_context *context)
     if (status != PT_EXIT_OK) return status;
     pt_error error = PT_ERROR_INIT;
     pt_query filters = context->query;
-    if (pt_query_has_base(&filters)) filters.time = NULL; /* subtract_range has applied it */
+    if (pt_query_has_base(&filters)) filters.time = NULL; /* subtract_range did this */
     if (pt_filter(context->profile, &filters, &context->filtered, &context->diag, &error) != PT_OK)
         return pt_fail(&error);
     status = judge_filtered(context, &context->filtered);

@@ -7,15 +7,15 @@
 #include "view/fold.h"
 
 /* Applies context->query to context->profile: fills ->filtered, ->answer, ->event, ->whole, ->head.
- * Returns PT_EXIT_OK; else prints a message and returns PT_EXIT_USAGE for a bad pattern or event,
- * PT_EXIT_NO_MATCH if no samples are left. */
+ * Returns PT_EXIT_OK. On failure prints a message and returns PT_EXIT_USAGE for a bad pattern or
+ * event, PT_EXIT_NO_MATCH if no samples are left. */
 int pt_cmd_ask(pt_cmd_context *context);
 
 /* Does the query subtract a range of the profile itself? */
 bool pt_query_has_base(const pt_query *query);
 
-/* The filters of a query as they would be typed: "--focus=parse --hide='^std::'"; "" for none. The
- * caller frees. */
+/* The filters of a query as a user would type them: "--focus=parse --hide='^std::'"; "" for none.
+ * The caller frees the text. */
 char *pt_query_text(const pt_query *query);
 
 /* Removes private data (transform/private.h) from ->profile, ->answer, ->side and the titles.

@@ -9,7 +9,7 @@
 #include "cmd/record_write.h"
 #include "recording/recording.h"
 
-/* Default rates. That of --wall is low, because each of its samples wakes a thread that waits. */
+/* Default rates. The rate of --wall is low, because each of its samples wakes a waiting thread. */
 enum { CPU_HZ = 1000, WALL_HZ = 100 };
 
 static const pt_option record_rows[] = {
@@ -180,7 +180,8 @@ static char *typed_text(const pt_record_settings *settings, const char *const *a
     return pt_buf_take(&text, NULL);
 }
 
-/* The reason why the library cannot be loaded into a program of this kind; NULL: it can be. */
+/* The reason why the library cannot be loaded into a program of this kind; NULL if it can be
+ * loaded. */
 static const char *why_not_preload(pt_target_kind kind)
 {
     static const char *const why[] = {
@@ -192,7 +193,7 @@ static const char *why_not_preload(pt_target_kind kind)
     return kind != PT_TARGET_OK ? why[kind] : NULL;
 }
 
-/* The first given option that only perf events can obey; NULL: there is none. */
+/* The first given option that only perf events can obey; NULL if there is none. */
 static const char *only_perf(const pt_record_settings *s)
 {
     if (s->pids.count > 0) return "--pid";
@@ -301,14 +302,15 @@ static int record_by_perf(pt_cmd_context *context, const pt_record_settings *set
     pt_recording recording = recording_of(context, settings);
     bool is_chosen;
     int status = pt_cmd_memory_allowed(0, &recording.memory_bytes, &is_chosen);
-    recording.memory_bytes /= 2; /* the profile is made and written in the other half */
+    recording.memory_bytes /= 2; /* the other half of the memory is for making and writing the
+                                  * profile */
     if (status == PT_EXIT_OK) status = pt_record_perf(&recording, why, ret_refusal);
     free_texts(&recording);
     return status;
 }
 
-/* Records by the library. refusal: the reason why perf events do not record; NULL: an option chose
- * the library. */
+/* Records by the library. refusal: the reason why perf events do not record; NULL if an option
+ * chose the library. */
 static int run_preload(pt_cmd_context *context, const pt_record_settings *settings,
                        const pt_error *refusal)
 {
@@ -340,9 +342,9 @@ static int run_preload(pt_cmd_context *context, const pt_record_settings *settin
     return pt_fail(refusal);
 }
 
-/* Records by the library if the command is an interpreter whose functions the library reads: their
- * names are worth more than the kernel's functions, which only perf events show. Else returns
- * PT_RECORD_REFUSED. */
+/* Records by the library if the command is an interpreter whose functions the library reads: the
+ * names of these functions are worth more than the functions of the kernel, which only perf events
+ * show. Else returns PT_RECORD_REFUSED. */
 static int run_interpreter(pt_cmd_context *context, const pt_record_settings *settings)
 {
     pt_target target;

@@ -17,8 +17,8 @@
 
 enum { NICE = 10 }; /* the priority of the page's process: the recorded programs run first */
 
-/* A number for the file at the path, which changes if the file is replaced or written to; 0: there
- * is no file. */
+/* A number for the file at the path, which changes if the file is replaced or written to; 0 if
+ * there is no file. */
 static uint64_t identity_of(const char *path)
 {
     struct stat st;
@@ -52,7 +52,8 @@ static _Noreturn void run_page(const char *address, int folder_fd, pid_t recorde
     folder[length] = '\0';
     close(folder_fd);
     leave_streams();
-    *strrchr(folder, '/') = '\0'; /* its outer folder (capture/folder.h), by which users name it */
+    *strrchr(folder, '/') = '\0'; /* keeps the outer folder (capture/folder.h), by which users name
+                                   * the recording */
     PT_FREE char *http = pt_strf("--http=%s", address != NULL ? address : "");
     char pitot[] = "pitot", serve[] = "serve", live[] = "--live", quiet[] = "--no-browser";
     char *words[] = {pitot, serve, live, quiet, http, folder, NULL};

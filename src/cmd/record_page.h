@@ -1,7 +1,7 @@
 /* record_page.h: the page of a recording that goes on (record --serve): `pitot serve --live` in a
  * process of its own, so that it takes no time of the recorder.
  *
- * The process ends with the recorder, whatever ends the recorder. It gets no signals of the
+ * The process ends when the recorder ends, for whatever reason. The process gets no signals of the
  * terminal: Ctrl-C ends the recorded command first, then the page.
  */
 #pragma once
@@ -11,8 +11,9 @@
 #include "base/error.h"
 
 typedef struct pt_record_page {
-    pid_t pid;       /* 0: there is none */
-    int folder_fd;   /* a pipe to the process, for the path of the recording's folder; -1: sent */
+    pid_t pid;       /* 0 if there is none */
+    int folder_fd;   /* a pipe to the process, for the path of the recording's folder; -1 after the
+                      * path is sent */
     uint64_t before; /* identifies the output file's content before the recording */
 } pt_record_page;
 
@@ -23,5 +24,5 @@ pt_status pt_record_page_start(const char *address, const char *output, pt_recor
 /* For pt_recording.begins: gives the process the folder of the recording. */
 void pt_record_page_begins(void *page, const char *folder);
 /* After the recording: if its file was written, waits for Ctrl-C; then ends the page. SIGTERM and
- * SIGHUP, which ended the recording, end the page, too. */
+ * SIGHUP, if they ended the recording, also end the page. */
 void pt_record_page_end(pt_record_page *page, const char *output);

@@ -35,8 +35,9 @@ static const pt_format *format_of(const char *path)
     return format == NULL || format->write == NULL ? pt_format_find("pprof") : format;
 }
 
-/* Sets ->profile to the profile as the format can hold it: for a format without addresses it gets
- * names now, since no reader of the file can find them later. Prints the losses. */
+/* Sets ->profile to the profile as the format can hold it: if the format has no addresses, the
+ * profile gets names now, since no reader of the file can find the names later. Prints the
+ * losses. */
 static int fit_to_format(pt_cmd_context *context, const pt_profile *profile,
                          const pt_format *format)
 {

@@ -64,8 +64,8 @@ static bool is_among(const char *descriptors, const struct stat *file)
     return found;
 }
 
-/* Does a thread of the process still have the file open? Each thread is looked at, since the thread
- * of the library has a table of descriptors of its own. */
+/* Does a thread of the process still have the file open? The descriptors of each thread are read,
+ * since the library's thread has a table of descriptors of its own. */
 static bool is_written_by(uint32_t pid, const char *path)
 {
     struct stat st;
@@ -86,7 +86,7 @@ static bool is_written_by(uint32_t pid, const char *path)
 typedef struct {
     const char *name;
     const char *journal;
-    char *beside; /* the memory of `journal` when the journal lies beside the profile */
+    char *beside; /* owns the text of `journal` if the journal lies next to the profile */
     pt_journal_facts facts;
 } left_behind;
 

@@ -16,7 +16,7 @@
 #include "object/demangle.h"
 #include "terminal/message.h"
 
-#define COPIES_MAX 10000 /* files of one name with numbers, google/pprof's limit */
+#define COPIES_MAX 10000 /* the most numbered files of one name, as in google/pprof */
 
 /* ---- Fetching ---- */
 
@@ -151,7 +151,7 @@ static pt_out *open_sink(void *context, const char *suffix, pt_error *reterr)
     return context;
 }
 
-/* Writes to the first free name; its path goes to *ret_path. */
+/* Writes to the first name that is free. *ret_path is the path of the file. */
 static pt_status save_copy(const char *folder, const char *name, const pt_buf *bytes,
                            char **ret_path, pt_error *reterr)
 {

@@ -6,7 +6,7 @@
 #include "load/fetch.h"
 
 /* The options of requests to servers for pitot's own commands, from --seconds, --timeout and
- * --tls-x. Messages go to standard error; progress, too, if standard error is a terminal.
+ * --tls-x. Messages go to standard error; so does progress, if standard error is a terminal.
  * Personalities change fields of the result, such as `rule` and `say`. */
 pt_fetch_options pt_remote_options(const pt_cmd_context *context);
 /* Shows progress in one line of the terminal; for pt_fetch_options.progress. Does nothing if
@@ -18,11 +18,11 @@ void pt_remote_progress(void *unused, const pt_fetch_progress *progress);
 void pt_remote_say_failures(const pt_loaded *loaded);
 
 /* Requests the names that pt_symbolize did not find from the profile's servers. Replaces
- * context->profile. Returns an exit status. */
+ * context->profile by the profile with these names. Returns an exit status. */
 int pt_remote_symbolize(pt_cmd_context *context);
 
 /* The folder for fetched profiles, made if missing: $PPROF_TMPDIR, or $HOME/pprof, or $TMPDIR, or
- * /tmp. The caller frees the path; NULL if no folder can be made. */
+ * /tmp. Returns NULL if no folder can be made. The caller frees the path. */
 char *pt_remote_folder(void);
 /* Saves a profile as google/pprof does: FOLDER/pprof.MAIN.TYPES.NNN.pb.gz with the first free
  * number. The caller frees *ret_path. */

@@ -1,8 +1,8 @@
-/* report.c: pitot report: the page of `pitot serve` with its reports inside, as one file.
+/* report.c: pitot report: makes the page of `pitot serve` with its reports inside, as one file.
  *
- * Each report is made by the command, and with the options, with which the page would request it
- * from a server (web/src/app). Reports on single functions are made for the functions with the
- * largest values, as long as there is room.
+ * Each report is made by the command and the options that the page would request from a server
+ * (web/src/app). Reports on single functions are made for the functions with the largest values, as
+ * long as there is room.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -48,8 +48,9 @@ static const pt_option_table report_options = PT_OPTION_TABLE(report_rows);
 
 /* The largest size of the call tree. */
 enum { TREE_BYTES = 300000 };
-/* The largest size of all answers together, including one of this kind; a file has a megabyte with
- * the page itself. The kinds stand in the order in which they are made. */
+/* For each kind of report: a report of the kind is added only if all reports together are then at
+ * most this large. With the page itself the file has a megabyte. The kinds are listed in the order
+ * in which they are made. */
 enum {
     MOST_WITH_CODE = 550000,
     MOST_WITH_SOURCE = 700000,
@@ -73,8 +74,8 @@ static void add_option(void *args, const pt_option *row, const char *value)
                                                 : pt_strf("--%s=%s", row->name, value));
 }
 
-/* Runs the command with these words and adds its report as the answer `report`. Returns false if it
- * was not added: it is empty, it failed, or it does not fit. */
+/* Runs the command with these words and adds its report as the answer `report`. Returns false if
+ * the report was not added, because it is empty, failed or does not fit. */
 static bool add_answer(answers *a, const char *report, const char *function, const char *command,
                        const char *const *words)
 {
@@ -165,7 +166,7 @@ static bool has_code(const pt_top_row *row)
     return row->has_image;
 }
 
-/* Adds a report on each function of a table; if `has` is given, only on those for which it is
+/* Adds a report on each function of a table; if `has` is given, only on those for which `has` is
  * true. */
 static void add_functions(answers *a, const pt_top *top, bool (*has)(const pt_top_row *row),
                           const char *command, const char *const *words)
@@ -203,7 +204,7 @@ static void add_function_reports(answers *a, const pt_top tops[2])
     pt_peek_shared_done(&peeks);
 }
 
-/* Removes the rows of `from` that `other`, the table in the other order, has, too. */
+/* Removes the rows of `from` that `other`, the table in the other order, also has. */
 static void drop_doubles(pt_top *from, const pt_top *other)
 {
     size_t kept = 0;

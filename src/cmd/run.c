@@ -29,7 +29,8 @@
 static bool wants_colour(pt_when when)
 {
     if (when != PT_WHEN_AUTO) return when == PT_WHEN_ALWAYS;
-    const char *no_color = getenv("NO_COLOR"); /* any value but the empty one: no-color.org */
+    const char *no_color = getenv("NO_COLOR"); /* any value except the empty text turns colours off:
+                                                * no-color.org */
     const char *term = getenv("TERM");
     return (no_color == NULL || no_color[0] == '\0') && isatty(STDOUT_FILENO) &&
            (term == NULL || strcmp(term, "dumb") != 0);
@@ -54,7 +55,8 @@ static bool writes_a_report(const pt_command *command)
            (command->needs & PT_ANSWERS_LINES) == 0;
 }
 
-/* Starts a pager for a report, if one is due. Nothing may have been put to context->out yet. */
+/* Starts a pager for a report, if one is due. The caller has not put anything to context->out
+ * yet. */
 static void open_pager(pt_cmd_context *context)
 {
     if (!context->common->pager || !pt_pager_is_due()) return;
@@ -68,8 +70,8 @@ static void end_progress(void *context)
     pt_progress_between(context, NULL);
 }
 
-/* Shows on the terminal that a report is being computed, until its first bytes are written: they go
- * to the terminal, or to a program that may use the terminal. */
+/* Shows on the terminal that a report is being computed, until its first bytes are written, since
+ * these go to the terminal, or to a program that may use the terminal. */
 static void begin_progress(pt_cmd_context *context)
 {
     if (!writes_a_report(context->command)) return;
@@ -79,13 +81,13 @@ static void begin_progress(pt_cmd_context *context)
 }
 
 /* Ends standard output and reports its failure; returns the exit status. A closed pipe is not a
- * failure: `pitot top x | head -1` needs one line. */
+ * failure: in `pitot top x | head -1`, head closes the pipe after one line. */
 static int finish_output(pt_out *out, int status)
 {
     const bool reader_left = out->broken_pipe;
     pt_error error = PT_ERROR_INIT;
     if (pt_out_done(out, &error) == PT_OK || reader_left || out->broken_pipe) return status;
-    /* Errors other than the system's were printed by the writer. */
+    /* The writer has printed all errors except those of the system. */
     if (status != PT_EXIT_OK && error.status != PT_ERR_SYSTEM) return status;
     pt_say("cannot write to standard output: %s", error.message);
     return PT_EXIT_FAILED;
@@ -222,7 +224,8 @@ static bool names_a_profile(const char *argument)
            pt_path_look(argument) != PT_PATH_MISSING;
 }
 
-/* Takes the first argument as the pattern if it is no profile and may be the name of a function. */
+/* Takes the first argument as the pattern if it is not a profile and may be the name of a
+ * function. */
 static void take_possible_pattern(pt_cmd_context *context)
 {
     if (context->arg_count == 0) return;

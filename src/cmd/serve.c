@@ -49,7 +49,7 @@ static int serve_run(pt_cmd_context *context, void *settings_)
     const serve_settings *settings = settings_;
     pt_web_live live = {.state = PT_LIVE_NOT};
     int status = settings->live ? pt_web_live_load(context, &live) : pt_cmd_load(context);
-    /* With --live the query is not checked: it may match samples that are yet to come. */
+    /* With --live the query is not checked, since it may match samples that come later. */
     if (status == PT_EXIT_OK && !settings->live) status = pt_cmd_ask(context);
     if (status != PT_EXIT_OK) return status;
     const pt_web_default defaults[] = {

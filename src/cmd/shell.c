@@ -29,7 +29,7 @@
 /* An option of the query that a line NAME=VALUE has set. */
 typedef struct {
     const pt_option *row;
-    char *value; /* NULL: a flag that is on */
+    char *value; /* NULL for a flag that is on */
 } setting;
 
 typedef struct {
@@ -121,7 +121,7 @@ static void show_settings(const shell *s)
 
 /* ---- Commands ---- */
 
-/* Commands that work on one profile. */
+/* Does the command work on one profile? */
 static bool works_here(const pt_command *command)
 {
     if (command == NULL || !(command->needs & PT_NEEDS_PROFILE)) return false;
@@ -151,8 +151,8 @@ static bool has_letter(const pt_command *command, char letter)
            PT_ANY(i, command->options->count, command->options->rows[i].letter == letter);
 }
 
-/* The row of the option that waits for its value; NULL if the word is no option or contains the
- * value. */
+/* The row of the option that waits for its value; NULL if the word is not an option, or contains
+ * the value. */
 static const pt_option *option_waiting(const pt_command *command, const char *word)
 {
     const pt_option_table *tables[] = {command->options, &pt_query_options, &pt_common_options};
@@ -189,7 +189,7 @@ static void add_settings(const shell *s, const pt_command *command, line_args *a
     }
 }
 
-/* Adds one typed word. False: the word was wrong, and the error was printed. */
+/* Adds one typed word. Returns false, after a message, if the word is wrong. */
 static bool add_word(const pt_command *command, const pt_shell_words *w, size_t *at, line_args *a)
 {
     const char *word = w->items[*at];
@@ -222,7 +222,7 @@ static void write_file(const pt_buf *report, const char *path)
     if (pt_file_replace(path, report->data, report->size, &error) != PT_OK) pt_fail(&error);
 }
 
-/* Collects a report and writes it to a file or a program; nothing if it is empty. */
+/* Collects a report and writes it to a file or a program; does nothing if the report is empty. */
 static void run_elsewhere(shell *s, const pt_command *command, const line_args *a, const char *pipe)
 {
     const pt_look look = {.long_names = s->base->look.long_names};

@@ -10,8 +10,8 @@
 #include "base/text.h"
 #include "view/fold.h"
 
-/* Did symbolizing add the name, from an image? It did if the profile did not have the name when it
- * was read. */
+/* Did symbolizing add the name, from an image? It did if the profile, when it was read, did not
+ * have the name. */
 static bool is_name_of_image(void *context, const char *name)
 {
     const pt_profile *as_read = ((const pt_cmd_context *)context)->as_read;

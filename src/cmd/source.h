@@ -61,11 +61,11 @@ typedef struct pt_cmd_code {
     pt_source_search search; /* of sources */
     pt_objdump_tool objdump;
 } pt_cmd_code;
-/* settings NULL: the command shows no instructions; only code->search may be used. */
+/* If settings is NULL, the command shows no instructions, and only code->search may be used. */
 void pt_cmd_code_init(pt_cmd_code *code, pt_cmd_context *context, const pt_code_settings *settings);
 void pt_cmd_code_done(pt_cmd_code *code);
 
-/* The source texts, which the caller frees with pt_source_texts_free. They borrow context and
+/* The source texts, which the caller frees with pt_source_texts_free. The texts borrow context and
  * search. A page (context->confined) gets only sources that lie in the user's folders or that
  * images name. */
 pt_source_texts *pt_cmd_texts(pt_cmd_context *context, pt_source_search *search,
@@ -75,19 +75,21 @@ pt_source_texts *pt_cmd_texts(pt_cmd_context *context, pt_source_search *search,
 typedef int pt_listing_printer(pt_cmd_context *context, const void *settings,
                                const pt_listing *listing);
 
-/* Makes the listing of the functions that context->pattern names and prints it. Of *request the
- * caller fills with_lines, with_calls, fold and symbol_limit. code NULL: no instructions. Returns
- * the exit status; for a pattern that matches nothing, that of pt_cmd_unmatched. */
+/* Makes the listing of the functions that context->pattern names and prints it. The caller fills
+ * with_lines, with_calls, fold and symbol_limit of *request. If code is NULL, the listing has no
+ * instructions. Returns the exit status; if nothing matches the pattern, the status of
+ * pt_cmd_unmatched. */
 int pt_cmd_list(pt_cmd_context *context, const pt_text_settings *text, const pt_code_settings *code,
                 pt_listing_request *request, pt_listing_printer *print, const void *settings);
 
 /* The value of a pattern that is a hexadecimal number (0x...); 0 for other patterns. */
 uint64_t pt_cmd_address(const char *pattern);
 
-/* Compiles context->pattern. On failure says why and returns the exit status. */
+/* Compiles context->pattern. On failure prints the reason and returns the exit status. */
 int pt_cmd_pattern(pt_cmd_context *context, pt_regex **ret_pattern);
 
-/* Compiles context->pattern. NULL: it is no regular expression; it may be a name from a report. */
+/* Compiles context->pattern. Returns NULL if it is not a regular expression; it may then be a name
+ * from a report. */
 pt_regex *pt_cmd_name_pattern(const pt_cmd_context *context);
 
 /* Prints that the pattern matches nothing, with similar names. Returns PT_EXIT_NO_MATCH. */

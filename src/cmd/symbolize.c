@@ -12,8 +12,8 @@
 #include "cmd/symbolize_int.h"
 
 #define READ_BYTES      65536
-#define BATCH_BYTES_MAX (64u << 20) /* of input that is answered together */
-#define BULK_BYTES      16384       /* a writer of so much at once will write more */
+#define BATCH_BYTES_MAX (64u << 20) /* the most bytes of input that are answered together */
+#define BULK_BYTES      16384       /* if this much input comes at once, more is expected soon */
 #define BULK_PAUSE_MS   10
 
 static const pt_option symbolize_rows[] = {
@@ -114,7 +114,8 @@ static void put_suffix(const symbolize_job *j, pt_buf *text, const char *suffix)
     }
 }
 
-/* The function's name in the requested form. A name that is composed is put into text. */
+/* The function's name in the requested form. If the name has to be composed, it is put into
+ * `text`. */
 static const char *function_name(const symbolize_job *j, image_entry *image, uint32_t id,
                                  pt_buf *text)
 {
@@ -144,8 +145,9 @@ static void print_chain(symbolize_job *j, const request *r, pt_answer *a)
         PT_GROW(j->frames, j->texts.count);
     }
     for (uint32_t i = 0; i < count; i++) {
-        /* Without --inlines one frame is printed. Its line is that of the innermost inlined call.
-         * Its function is the one that holds the code; for addr2line, the innermost one. */
+        /* Without --inlines one frame is printed. The frame's line is the line of the innermost
+         * inlined call. The frame's function is the function that holds the code; in addr2line's
+         * style, the innermost function. */
         const pt_chain_frame *line = &chain.frames[i];
         const pt_chain_frame *named =
             j->names_inlines || j->is_addr2line ? line : &chain.frames[chain.frame_count - 1];
@@ -234,7 +236,7 @@ static void print_request(symbolize_job *j, request *r)
 /* Prefetches the memory of answers that are printed a little later, one step for each answer. */
 static void expect_answer(const symbolize_job *j, size_t at)
 {
-    enum { AHEAD = 4 }; /* requests ahead of the printed one, for each step */
+    enum { AHEAD = 4 }; /* how many requests each step is ahead of the printed request */
     for (unsigned step = 0; step < PT_CHAINS_STEPS; step++) {
         const size_t later = at + (size_t)(PT_CHAINS_STEPS - step) * AHEAD;
         if (later >= j->requests.count) continue;
@@ -278,8 +280,8 @@ static void take_lines(symbolize_job *j, pt_buf *pending, bool is_end)
     pending->size -= done;
 }
 
-/* Answers the requests read so far whenever the input pauses. A client that waits for one answer
- * gets it; requests that come together are resolved together. */
+/* Whenever the input pauses, answers the requests that were read so far. So a client that waits for
+ * one answer gets this answer, and requests that come together are resolved together. */
 static int answer_input(symbolize_job *j)
 {
     PT_AUTO(pt_buf) pending = PT_BUF_INIT;

@@ -21,8 +21,8 @@ static image_entry *open_image(const image_table *table, const char *name, const
     pt_diag_init(&image->diag);
     image->search =
         (pt_source_search){.options = table->source, .diag = &image->diag, .pid = table->pid};
-    /* Opens the named file itself, not one in other folders. Its debug file may be in other
-     * folders. */
+    /* Opens the file at exactly this path, and searches no other folders for it. The file's debug
+     * file may be in other folders. */
     pt_source_options named = *table->source;
     const pt_source_search search = {.options = &named, .diag = &image->diag};
     pt_image_file file = PT_IMAGE_FILE_INIT;

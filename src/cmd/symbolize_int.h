@@ -2,8 +2,8 @@
  *
  *   lines ---- read_request ----> requests ---- answer ----> answers ---- print ----> text
  *
- * A batch is all lines that arrived before the input paused. Its requests are grouped by file,
- * resolved together, and answered in their order.
+ * A batch is all lines that arrived before the input paused. The requests of a batch are grouped by
+ * file, resolved together, and answered in their order.
  */
 #pragma once
 
@@ -41,8 +41,8 @@ typedef struct symbolize_settings {
 /* ---- symbolize_files.c: the files that are asked about ---- */
 
 typedef struct image_entry {
-    char *name;        /* as the request names it */
-    pt_chains *chains; /* NULL: the file cannot be read; a message was printed */
+    char *name;        /* the file's name in the request */
+    pt_chains *chains; /* NULL if the file cannot be read; a message was then printed */
     pt_diag diag;
     pt_source_search search;
 } image_entry;
@@ -66,8 +66,10 @@ void images_done(image_table *table, pt_diag *diag);
 typedef enum { REQUEST_CODE, REQUEST_DATA, REQUEST_ECHO } request_kind;
 
 typedef struct {
-    image_entry *image;     /* NULL: the address is in no file, or in one that cannot be read */
-    char *text;             /* the file's name in the line; NULL: job.file. ECHO: the line */
+    image_entry *image;     /* NULL if the address is in no file, or in a file that cannot be
+                             * read */
+    char *text;             /* the file's name in the line; NULL: the file is job.file. Of an ECHO
+                             * request: the line */
     uint64_t asked, linked; /* the address in the line; the linked address */
     pt_code_answer *code;   /* the name of code that is in no file; or NULL */
     uint32_t row;           /* of the image's chains; PT_NONE: none */
@@ -84,7 +86,7 @@ typedef struct {
         bool has_kernel, has_compiled; /* kernel is filled; dump and map are */
     } code;
     pt_answer_printer printer;
-    const char *file; /* of -e, or the default; NULL: each line names its file */
+    const char *file; /* the file of -e, or the default; NULL if each line names its file */
     uint64_t adjust;
     bool is_addr2line, names_inlines, is_readable, is_short;
     bool is_stream; /* requests come line by line, not from the command line */
@@ -92,7 +94,7 @@ typedef struct {
     struct {
         pt_answer_frame *items;
         size_t cap;
-    } frames;                /* of the answer that is being printed */
+    } frames;                /* frames of the answer that is being printed */
     PT_VECTOR(pt_buf) texts; /* memory for names that are composed, one for each frame */
 } symbolize_job;
 

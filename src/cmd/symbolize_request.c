@@ -11,7 +11,7 @@
 
 /* Reads the number at text, up to the text's end or white space. addr2line reads every number as
  * hexadecimal, and other words as 0, like bfd_scan_vma. llvm-symbolizer goes by the prefix (0x, 0,
- * none); a number without prefix that contains a letter is hexadecimal, too. */
+ * none); a number without prefix that contains a letter is also hexadecimal. */
 static bool parse_address(const symbolize_job *j, const char *text, uint64_t *ret_address)
 {
     char *end = NULL;
@@ -28,8 +28,8 @@ static bool parse_address(const symbolize_job *j, const char *text, uint64_t *re
     return end != text && errno == 0 && (*end == '\0' || *end == ' ' || *end == '\t');
 }
 
-/* Takes the word NAME from "NAME" or 'NAME' or NAME at *text, and moves *text past it. The caller
- * frees the word; NULL if a quote is not closed. */
+/* Takes the word NAME from "NAME" or 'NAME' or NAME at *text, and moves *text past it. Returns NULL
+ * if a quote is not closed. The caller frees the word. */
 static char *take_word(const char **text)
 {
     const char *at = *text + strspn(*text, " \t");
@@ -51,7 +51,7 @@ static bool take_prefix(const char **text, const char *prefix)
     return true;
 }
 
-/* Names the request's address, if names cover it. */
+/* Gives the request's address its name, if `names` has code at this address. */
 static bool look_up(request *r, const pt_code_names *names)
 {
     pt_code_answer found;
@@ -102,8 +102,8 @@ static void place_in_process(symbolize_job *j, request *r)
     if (pt_mapped_is_memory(map->kind) || map->kind == PT_MAPPED_JITDUMP)
         place_in_compiled(j, r, map);
     if (r->code != NULL || !pt_mapped_is_image(map->kind)) return;
-    /* The path as the process sees it, the path as pitot sees it, and the link to the mapped file
-     * if its name is gone. */
+    /* The path as the process sees it, the path as pitot sees it, and the link to the mapped file,
+     * for a file whose name is gone. */
     const long long pid = (long long)j->process.pid;
     PT_FREE char *inside = pt_strf("/proc/%lld/root%s", pid, map->path);
     PT_FREE char *mapped = pt_strf("/proc/%lld/map_files/%" PRIx64 "-%" PRIx64, pid,

@@ -30,8 +30,8 @@ static const pt_option timeline_rows[] = {
 static const pt_option_table timeline_options = PT_OPTION_TABLE(timeline_rows);
 
 /* Makes the marks and counters. Filters by label (threads, processes) apply to them. Filters by
- * frame and by time do not: a mark may explain samples beside it, and a counter's value comes from
- * earlier changes. */
+ * frame and by time do not: a mark may explain samples at the same time, and a counter's value
+ * comes from earlier changes. */
 static int marks_of(pt_cmd_context *context, const pt_timeline *timeline,
                     const timeline_settings *settings, pt_filtered *ret_kept, pt_marks_view *ret)
 {

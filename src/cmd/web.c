@@ -28,9 +28,9 @@
 #define NOTE_BYTES 2000 /* the most bytes of messages that a header holds */
 #define TEXT       "text/plain; charset=utf-8"
 
-/* Policies: where an answer may be shown. A report may be shown alone or in a frame of the page;
- * the sandbox gives it an origin of its own, so that it has no rights on the server. The page may
- * be in no frame. */
+/* Policies that say where an answer may be shown. A report may be shown alone or in a frame of the
+ * page; the sandbox gives it an origin of its own, so that it has no rights on the server. The page
+ * may be in no frame. */
 #define REPORT_PLACE "sandbox allow-scripts; frame-ancestors 'self'"
 #define PAGE_PLACE   "frame-ancestors 'none'"
 
@@ -101,8 +101,8 @@ static void answer_report(const web *w, const pt_serve_request *request, const p
         answer->type = args.json ? "application/json" : route->type;
         answer->policy = route->policy;
         answer->place = REPORT_PLACE;
-        /* Reports on a function are not kept: they are quick, and may read source and code, which
-         * change. */
+        /* Reports on a function are not kept, since they are quick, and since the source and the
+         * code that they read may change. */
         answer->lasts = !(route->command->needs & PT_TAKES_PATTERN);
         if (args.limited) pt_putf(&said, "a page draws at most %d boxes\n", PT_WEB_MOST_NODES);
         if (answer->status != 200) {
@@ -167,8 +167,8 @@ static void answer_download(const web *w, pt_serve_answer *answer)
     answer->attachment = "profile.pb.gz";
 }
 
-/* Answers with a page that leads to another path of this server. The request came from another
- * site; the next one comes from this page, which the browser knows as the server's own. */
+/* Answers with a page that leads to another path of this server. This request came from another
+ * site; the next request comes from this page, which the browser knows as the server's own. */
 static void answer_leading_page(pt_serve_answer *answer, const char *path)
 {
     pt_out out;
@@ -202,8 +202,8 @@ static void redirect_to(const web *w, const pt_serve_request *request, const cha
 
 /* ---- Files that are dropped on the page ---- */
 
-/* Answers {"at": "/3/ui/"}: below that root this process, which has read the file, answers from now
- * on. */
+/* Answers {"at": "/3/ui/"}: from now on this process, which has read the file, answers all requests
+ * below that root. */
 static void answer_opened(const web *w, const pt_serve_request *request,
                           const pt_cmd_context *opened, pt_serve_answer *answer)
 {
@@ -323,8 +323,8 @@ static void wait_for_stop(const pt_server *server, char *file)
     pt_view_forget(file);
 }
 
-/* The largest file that the page takes; 0 = none. A profile names programs, and its reports show
- * their symbols and code. So only users of this machine may drop files. */
+/* The largest file that the page takes; 0 = no files. A profile names programs, and its reports
+ * show the symbols and code of these programs. So only users of this machine may drop files. */
 static uint64_t file_bytes_at(const char *address, const pt_web_options *options)
 {
     pt_serve_address at;

@@ -1,4 +1,4 @@
-/* web.h: one profile in a browser: the page, and the reports behind it.
+/* web.h: one profile in a browser: serves the page, and the reports that the page requests.
  *
  *   /                     leads to /ui/, with the query of the command line as parameters
  *   /ui/VIEW?PARAMETERS   the page (web/src/app), showing that view
@@ -7,8 +7,8 @@
  *   /again                POST: reads the profile again if it grows and has changed
  *   /file?name=NAME       POST: a file, which is shown below a root of its own: /3/ui/VIEW
  *
- * Parameters are options of the query by name (focus=parse) or as google/pprof's own page calls
- * them (f=parse), so that addresses can be shared; flags are on with "", t, true or 1.
+ * Parameters are options of the query, by pitot's name (focus=parse) or as google/pprof's page
+ * calls them (f=parse), so that addresses can be shared; flags are on with "", t, true or 1.
  */
 #pragma once
 
@@ -22,10 +22,11 @@ typedef struct pt_web_default {
 
 typedef struct pt_web_options {
     const char *address;     /* HOST:PORT; NULL or "" = any free port of localhost */
-    bool no_browser;         /* do not open one */
-    bool takes_files;        /* files may be dropped on the page, unless other machines reach it */
-    const pt_web_live *live; /* how the profile grows; NULL: it does not */
-    pt_query query;          /* what the page shows first */
+    bool no_browser;         /* do not open a browser */
+    bool takes_files;        /* files may be dropped on the page, unless other machines can reach
+                              * the server */
+    const pt_web_live *live; /* how the profile grows; NULL if the profile does not grow */
+    pt_query query;          /* the query that the page shows first */
     const pt_web_default *defaults;
     size_t default_count;
 } pt_web_options;

@@ -9,14 +9,14 @@
 #include "cmd/input.h"
 #include "cmd/options.h"
 
-/* The profile of the context; if that is a difference, its side PT_AFTER. */
+/* The profile of the context; if that is a difference, the difference's side PT_AFTER. */
 static const pt_profile *profile_of(const pt_cmd_context *c)
 {
     return c->side[1] != NULL ? c->side[1] : c->profile;
 }
 
-/* Makes the file standard input and reads it from there. NULL: it cannot be read; a message was
- * printed. */
+/* Makes the file standard input and reads the profile from there. Returns NULL, after a message, if
+ * it cannot be read. */
 static pt_cmd_context *load_file(const pt_cmd_context *like, int file, const char *name)
 {
     static const char *const words[] = {"-"};
@@ -39,8 +39,9 @@ static pt_cmd_context *load_file(const pt_cmd_context *like, int file, const cha
     return status == PT_EXIT_OK ? c : NULL;
 }
 
-/* Makes `after` the difference to `before`. as_read becomes the difference, too: the page must not
- * open source files that only the profiles name, and cmd/source.c finds these names in as_read. */
+/* Turns the profile of `after` into the difference to `before`. as_read also becomes the
+ * difference: the page must not open source files that only the profiles name, and cmd/source.c
+ * finds these names in as_read. */
 static bool subtract_before(pt_cmd_context *after, const pt_cmd_context *before)
 {
     static const pt_subtract_options marks = {.marks_base = true};

@@ -28,8 +28,9 @@ static uint64_t mix_in_file(uint64_t version, const char *path)
     return mix_in(version, (uint64_t)st.st_mtim.tv_nsec);
 }
 
-/* A number for the content of a recording's journals, and of the files of values that lie beside
- * some of them (capture/keep.h). Another number shows that they have grown. */
+/* A number for the content of a recording's journals, and of the files of values that lie next to
+ * some of these (capture/keep.h). If the number differs from an earlier one, the files have
+ * grown. */
 static uint64_t version_of_journals(const char *folder)
 {
     uint64_t version = 0;
@@ -43,7 +44,7 @@ static uint64_t version_of_journals(const char *folder)
     return version;
 }
 
-/* A number for the content of these files, which changes with them; 0: none of them exists. */
+/* A number that changes when the content of these files changes; 0 if none of the files exists. */
 static uint64_t version_of_files(const char *const *names, size_t count)
 {
     uint64_t version = 0;
@@ -98,13 +99,14 @@ int pt_web_live_load(pt_cmd_context *context, pt_web_live *ret_live)
 
 /* ---- Later ---- */
 
-/* Reads these files, or this folder of a recording. Returns the profile, and frees the profile that
- * was shown; NULL: it cannot be read, and the shown profile stays. */
+/* Reads these files, or this folder of a recording. Returns the new context, and frees `shown`.
+ * Returns NULL if the profile cannot be read; `shown` then stays. */
 static const pt_cmd_context *read_again(const pt_cmd_context *shown, const char *const *names,
                                         size_t count)
 {
     pt_cmd_context *c = pt_alloc(1, sizeof *c);
-    pt_buf said = PT_BUF_INIT; /* messages, not shown: the first reading has printed them */
+    pt_buf said = PT_BUF_INIT; /* receives the messages, which are not shown, since the first
+                                * reading has printed them */
     *c = pt_cmd_context_like(shown);
     c->args = names;
     c->arg_count = count;
@@ -128,8 +130,9 @@ static const pt_cmd_context *read_again(const pt_cmd_context *shown, const char 
     return c;
 }
 
-/* Reads the profile that the recording wrote at its end. NULL: there is none since the recording
- * began; the file of that name may be older if the recording failed. */
+/* Reads the profile that the recording wrote at its end. Returns NULL if no profile was written
+ * after the recording began; if the recording failed, a file of that name may be an older
+ * profile. */
 static const pt_cmd_context *read_result(const pt_cmd_context *shown, pt_web_live *live)
 {
     struct stat st;

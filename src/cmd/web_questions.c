@@ -28,7 +28,7 @@ typedef struct {
 } question;
 
 typedef struct {
-    char *path; /* owned; NULL: there is no folder for the file */
+    char *path; /* owned; NULL if there is no folder for the file */
     pt_blob blob;
     PT_VECTOR(question) item;
     uint64_t unread; /* the number of lines that are no questions */
@@ -43,8 +43,8 @@ static bool is_name(pt_span name)
 }
 
 /* Is the text a view with parameters, in characters of a query (RFC 3986, section 3.4) and without
- * the parameter of the server's token? Names of parameters may not have escapes (%), which could
- * hide the token's name. */
+ * the parameter of the server's token? Names of parameters may not have escapes (%), since an
+ * escape could hide the token's name. */
 static bool is_address(pt_span at)
 {
     static const char others[] = "-._~%=&?+*!'();:@$,/";

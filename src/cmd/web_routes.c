@@ -107,7 +107,7 @@ const pt_web_route *pt_web_route_find(const char *name)
 
 /* ---- Names of parameters ---- */
 
-/* Parameters as the page of google/pprof names them, and pitot's options for them. */
+/* Parameters by their names in the page of google/pprof, each with pitot's option for it. */
 static const struct {
     const char *parameter, *option;
 } short_names[] = {
@@ -155,7 +155,7 @@ static bool is_off(const char *value)
     return PT_ANY(i, PT_COUNT(words), strcmp(value, words[i]) == 0);
 }
 
-/* Is the number above `most`? 0 is, because it stands for all. */
+/* Is the number above `most`? 0 counts as above, because it stands for all. */
 static bool is_above(const char *value, long long most)
 {
     char *end;

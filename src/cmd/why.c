@@ -25,7 +25,7 @@ static const pt_option why_rows[] = {
 };
 static const pt_option_table why_options = PT_OPTION_TABLE(why_rows);
 
-/* The number of shown paths to one function. */
+/* The most paths to one function that are shown. */
 enum { PATHS_SHOWN = 5 };
 
 static int why_run(pt_cmd_context *context, void *own)
@@ -43,7 +43,7 @@ static int why_run(pt_cmd_context *context, void *own)
     };
     PT_AUTO(pt_why) why = {0};
     pt_error error = PT_ERROR_INIT;
-    /* PT_NEEDS_NATIVE_FRAMES has kept the scheduler's frames, too, which all reports hide. */
+    /* PT_NEEDS_NATIVE_FRAMES has also kept the scheduler's frames, which all reports hide. */
     PT_UNREF_PROFILE const pt_profile *shown =
         pt_fold_waits(context->answer, context->event, NULL, &context->diag);
     const pt_status status = pt_why_init(&why, shown, &request, &error);

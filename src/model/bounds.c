@@ -11,7 +11,7 @@
 #include "base/hash.h"
 #include "model/builder_int.h"
 
-/* The number of samples that refer to each of a table's rows. The caller frees it. */
+/* The number of samples that refer to each of a table's rows. The caller frees the array. */
 static uint64_t *count_samples(const pt_builder *b, const uint32_t *row_of_sample, size_t rows)
 {
     uint64_t *const samples = pt_alloc(rows + 1, sizeof *samples);
@@ -20,7 +20,7 @@ static uint64_t *count_samples(const pt_builder *b, const uint32_t *row_of_sampl
     return samples;
 }
 
-/* The number of times that the samples' stacks hold each location. The caller frees it. */
+/* The number of times that the samples' stacks hold each location. The caller frees the array. */
 static uint64_t *count_uses(const pt_builder *b)
 {
     const builder_stacks *const stacks = &b->stack;
@@ -78,8 +78,8 @@ static uint64_t size_that_fits(const used *all, size_t count, uint64_t least, ui
 
 /* ---- Inlined functions ---- */
 
-/* Drops the unknown fields of lines: they refer to lines by row, and rows move when lines are
- * removed. */
+/* Drops the unknown fields of lines: unknown fields refer to lines by row, and rows move when lines
+ * are removed. */
 static void drop_unknown_of_lines(pt_builder *b)
 {
     size_t kept = 0;
@@ -144,7 +144,8 @@ static void use_name(used *names, size_t count, uint32_t row, uint64_t times)
     if (row < count) names[row].uses += times;
 }
 
-/* Every string, with the number of its uses by the samples' frames and labels. The caller frees it.
+/* Every string, with the number of its uses by the samples' frames and labels. The caller frees the
+ * array.
  */
 static used *use_names(const pt_builder *b)
 {

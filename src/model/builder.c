@@ -1,8 +1,9 @@
 /* builder.c: adds rows to a profile under construction.
  *
  * Interned tables have a hash index of their content. Functions, locations, mappings and samples
- * can also be appended; their index is filled lazily: the first intern adds all rows appended so
- * far, so a reader that never interns has no cost.
+ * can also be appended; the index of such a table is filled lazily: the first interned row also
+ * adds all rows that were appended so far, so a reader that never interns does not pay for the
+ * index.
  */
 #include "model/builder.h"
 
@@ -27,7 +28,8 @@ static bool has_stopped(const pt_builder *b)
     return b->error.status != PT_OK;
 }
 
-/* True if a table of count rows may have another row; else sets the sticky error. */
+/* Returns true if a table of count rows may have another row; else sets the sticky error and
+ * returns false. */
 static bool room_for_row(pt_builder *b, size_t count, const char *rows_name)
 {
     if (has_stopped(b)) return false;
@@ -84,7 +86,8 @@ void pt_builder_free(pt_builder *builder)
     free(builder);
 }
 
-/* Larger expected numbers are reduced to these; the columns then grow as rows come. */
+/* Larger expected numbers are reduced to these limits; the columns then grow when more rows
+ * come. */
 #define RESERVE_SAMPLES_MAX ((size_t)16 << 20)
 #define RESERVE_FRAMES_MAX  ((size_t)512 << 20)
 
@@ -294,7 +297,7 @@ static bool lines_equal(const pt_line *a, const pt_line *b, size_t count)
                        a[i].column != b[i].column);
 }
 
-/* The location's lines; NULL if it has none, since the pool may be empty. */
+/* The location's lines; NULL if the location has none, since the pool may then be empty. */
 static const pt_line *lines_of(const builder_locations *t, const builder_location *r)
 {
     return r->line_count > 0 ? t->line + r->line_first : NULL;
@@ -364,8 +367,8 @@ void pt_builder_set_code_offset(pt_builder *b, pt_location_id location, uint64_t
 /* ---- Stacks and label sets: spans that are interned whole ---- */
 
 /* Limit of the frames of all stacks. In formats that record calls and returns, each call of a few
- * bytes gives a new stack with all frames that are open, so the frames may be larger than the file
- * by any factor. */
+ * bytes gives a new stack with all frames that are open, so the frames may take many times the size
+ * of the file. */
 #define FRAMES_MAX ((uint64_t)512 << 20)
 /* Limit of the labels of all label sets. A label that a file states once may be in the set of each
  * sample. */
@@ -392,7 +395,7 @@ uint32_t *pt_builder_stack_space(pt_builder *b, size_t depth)
     builder_stacks *t = &b->stack;
     const size_t used = (size_t)t->offset[t->count];
     RESERVE(*t, frame,
-            used + (depth > 0 ? depth : 1)); /* so that an empty stack has an address, too */
+            used + (depth > 0 ? depth : 1)); /* so that an empty stack also has an address */
     if (__builtin_expect(used >= t->frames_touched, 0)) touch_frames_ahead(t, used);
     return t->frame + used;
 }
@@ -431,9 +434,9 @@ pt_stack_id pt_builder_stack_commit(pt_builder *b, size_t depth, pt_stack_end en
 }
 
 /* If at least half of the samples so far have a stack of their own, the index of stacks gets room
- * for as many stacks as samples are expected; otherwise it grows as stacks come, since unused room
- * costs time, too. The decision is made when the number of stacks reaches 1/STACKS_TRIAL of the
- * expected samples: earlier, most stacks are new in any profile. */
+ * for as many stacks as samples are expected; otherwise the index grows when stacks come, since
+ * unused room also costs time. The decision is made when the number of stacks reaches
+ * 1/STACKS_TRIAL of the expected samples: earlier, most stacks are new in any profile. */
 #define STACKS_TRIAL 16
 
 static __attribute__((cold, noinline)) void reserve_expected_stacks(pt_builder *b)
@@ -491,7 +494,7 @@ static size_t fit_depth(pt_builder *b, size_t depth)
 }
 
 /* The stack with the frames that stand at the end of the frame column, in no stack yet; PT_NONE if
- * it is new. */
+ * there is no such stack yet. */
 static uint32_t find_stack(const builder_stacks *t, size_t depth, pt_stack_end end, uint64_t hash)
 {
     const uint32_t *frames = t->frame + t->offset[t->count];
@@ -661,8 +664,8 @@ void pt_builder_sample(pt_builder *b, pt_stack_id stack, pt_labels_id labels, co
         fill_optional(&b->sample, b->sample.count - 1, &sample_without_optional);
 }
 
-/* Creates the optional columns that this sample is the first to need; they are unknown in earlier
- * rows. */
+/* Creates the optional columns that this sample is the first to need; their cells are unknown in
+ * earlier rows. */
 static void make_optional(pt_builder *b, unsigned wanted)
 {
     builder_samples *t = &b->sample;
@@ -734,8 +737,8 @@ void pt_builder_drop_empty_samples(pt_builder *b)
     t->count = kept;
 }
 
-/* Where the builder keeps row + 1 of the stack's sample without labels; 0 there = no such
- * sample. */
+/* The place where the builder keeps 1 + the row of the stack's sample without labels; its value is
+ * 0 if there is no such sample. */
 static uint32_t *plain_sample(pt_builder *b, uint32_t stack)
 {
     builder_samples *t = &b->sample;

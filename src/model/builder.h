@@ -26,7 +26,7 @@ void pt_builder_free(pt_builder *builder); /* accepts NULL */
 /* Optional: the expected numbers of rows, so that columns are allocated once. Excessive numbers are
  * capped. */
 void pt_builder_reserve_samples(pt_builder *b, size_t samples, size_t frames);
-/* Announces the exact number of frames, if it is known and not only a bound; called before
+/* Announces the exact number of frames, if it is known and not only a bound; call it before
  * pt_builder_reserve_samples. The column of frames then uses large pages. */
 void pt_builder_expect_frames(pt_builder *b, size_t frames);
 void pt_builder_reserve_locations(pt_builder *b, size_t functions, size_t locations, size_t lines);
@@ -37,15 +37,15 @@ pt_string_id pt_builder_text(pt_builder *b, const char *text);
 /* The text of an id; valid until the next string is added. */
 const char *pt_builder_get_text(const pt_builder *b, pt_string_id id);
 
-/* The number of distinct strings so far, with the empty string, which always exists. */
+/* The number of distinct strings so far, including the empty string, which always exists. */
 uint32_t pt_builder_string_count(const pt_builder *b);
 
 /* Appends a value column and returns its number. kind is derived from the unit. All events come
  * before the first sample. */
 uint32_t pt_builder_event(pt_builder *b, const pt_event *event);
 uint32_t pt_builder_event_count(const pt_builder *b);
-/* Removes the event of that type if its value is 0 in all samples. Called after the last sample was
- * added; not for profiles with arcs. */
+/* Removes the event of that type if its value is 0 in all samples. Call it after the last sample
+ * was added, and not for profiles with arcs. */
 void pt_builder_drop_empty_event(pt_builder *b, const char *type);
 /* Removes the samples whose values are all 0; the rows of later samples move. Only for a builder
  * whose samples were added by pt_builder_sample and pt_builder_timed_sample. */
@@ -73,7 +73,8 @@ typedef struct pt_function {
 pt_function_id pt_builder_append_function(pt_builder *b, const pt_function *function);
 pt_function_id pt_builder_function(pt_builder *b, const pt_function *function);
 
-/* A line, and a location, without its lines; the columns of pt_lines and pt_locations. */
+/* A line, and a location without its lines. Their fields are the columns of pt_lines and
+ * pt_locations. */
 typedef struct pt_line {
     uint32_t function; /* or PT_NONE */
     int64_t line, column;
@@ -91,17 +92,18 @@ pt_location_id pt_builder_append_location(pt_builder *b, const pt_location *loca
                                           const pt_line *lines, size_t line_count);
 pt_location_id pt_builder_location(pt_builder *b, const pt_location *location, const pt_line *lines,
                                    size_t line_count);
-/* Names of the locations for CPU time that could not be sampled: time in the kernel, if the kernel
- * may not be sampled; time of a thread before its events were open. */
+/* Names of the locations for CPU time that could not be sampled: time in the kernel, if nobody may
+ * sample the kernel; and the time of a thread before its events were open. */
 #define PT_NOT_SAMPLED_KERNEL "[kernel, not sampled]"
 #define PT_NOT_SAMPLED_START  "[start of a thread, not sampled]"
 
-/* Adds a location that is not a place in code: it has only a name and flags (PT_LOCATION_x). */
+/* Adds a location that is not a place in code: the location has only a name and flags
+ * (PT_LOCATION_x). */
 pt_location_id pt_builder_named_location(pt_builder *b, const char *name, uint32_t flags);
 
-/* The number of locations so far: their ids are below it. */
+/* The number of locations so far: all their ids are below this number. */
 uint32_t pt_builder_location_count(const pt_builder *b);
-/* The address of a location; *ret_flags are its PT_LOCATION_x. */
+/* The address of a location; *ret_flags is set to the location's flags (PT_LOCATION_x). */
 uint64_t pt_builder_location_address(const pt_builder *b, pt_location_id id, uint32_t *ret_flags);
 
 /* Interns a stack. frames: depth location ids, leaf first; depth 0 is the empty stack. Ids are
@@ -115,20 +117,20 @@ pt_stack_id pt_builder_new_stack(pt_builder *b, const uint32_t *frames, size_t d
  * pt_builder_stack_commit. */
 uint32_t *pt_builder_stack_space(pt_builder *b, size_t depth);
 pt_stack_id pt_builder_stack_commit(pt_builder *b, size_t depth, pt_stack_end end);
-/* For readers that decode several stacks ahead: computes the hash of frames anywhere in memory and
- * prefetches its slot in the index. The later commit takes the hash. */
+/* For readers that decode several stacks ahead: computes the hash of frames, which may be anywhere
+ * in memory, and prefetches the hash's slot in the index. Pass the hash to the later commit. */
 uint64_t pt_builder_stack_hash(const pt_builder *b, const uint32_t *frames, size_t depth,
                                pt_stack_end end);
 pt_stack_id pt_builder_stack_commit_hashed(pt_builder *b, size_t depth, pt_stack_end end,
                                            uint64_t hash);
-/* May be called between pt_builder_stack_hash and the commit, when most stacks are not new:
- * prefetches the frames with which the commit will compare. */
+/* Prefetches the frames with which the commit will compare. A caller whose stacks are mostly not
+ * new may call it between pt_builder_stack_hash and the commit. */
 void pt_builder_stack_fetch(const pt_builder *b, uint64_t hash);
 
 /* Limits the frames of all stacks together. When the limit is reached, a new stack keeps only the
- * innermost frames that fit, at least one, and ends in PT_STACK_END_TRUNCATED. A file of few bytes
- * may describe long stacks: a node of a tree of calls states only its caller. The default is no
- * limit. */
+ * innermost frames that fit, at least one, and ends in PT_STACK_END_TRUNCATED. The limit is for
+ * formats in which few bytes may describe long stacks: in a tree of calls each node states only its
+ * caller. The default is no limit. */
 void pt_builder_limit_frames(pt_builder *b, uint64_t frames_max);
 /* The largest number of frames that the next stack may have, at least 1. A reader that finds frames
  * one by one stops at this number and calls pt_builder_cut_stack, which counts the stack as
@@ -148,9 +150,9 @@ pt_labels_id pt_builder_labels(pt_builder *b, const pt_label *labels, size_t cou
 /* Appends a sample with a value for each event. */
 void pt_builder_sample(pt_builder *b, pt_stack_id stack, pt_labels_id labels,
                        const int64_t *values);
-/* Adds the values to the sample with the same stack and labels, which is appended if it is new.
- * Sums saturate at 2^63-1 and are counted by pt_builder_saturated. Not for samples with optional
- * columns. */
+/* Adds the values to the sample with the same stack and labels, and appends this sample if it is
+ * new. Sums saturate at 2^63-1 and are counted by pt_builder_saturated. Do not use it for samples
+ * with optional columns. */
 void pt_builder_add(pt_builder *b, pt_stack_id stack, pt_labels_id labels, const int64_t *values);
 
 /* A sample with optional columns. If any sample has a value for a column, the profile has that
@@ -188,23 +190,23 @@ pt_provenance *pt_builder_provenance(pt_builder *b);
 pt_status pt_builder_status(const pt_builder *b, pt_error *reterr);
 
 /* Bounds the frames of all samples together; an inlined function counts as a frame. If they exceed
- * frames_max, each location keeps at most n of its lines, the innermost. n is the largest number
- * with which the frames fit, at least 1. Returns the number of lines removed. Readers pass a
- * multiple of the file's size as frames_max: a small file may have many samples of long stacks of
- * locations with many lines. */
+ * frames_max, each location keeps only its n innermost lines, where n is the largest number with
+ * which the frames fit, at least 1. Returns the number of lines removed. Readers pass a multiple of
+ * the file's size as frames_max: a small file may have many samples of long stacks of locations
+ * with many lines. */
 uint64_t pt_builder_bound_inlined(pt_builder *b, uint64_t frames_max);
 
 /* Bounds the text of all samples together: names of functions, files, mappings, labels and
  * commands, counted once for each use. If the text exceeds bytes_max, the longest names are cut,
  * but not below 64 bytes; a cut name ends with a hash of the whole name. Returns the number of cut
- * names. Afterwards the index of strings holds the old names, so interning finds only names that
- * were not cut. */
+ * names. Afterwards the index of strings holds the old names, so interning a name finds only names
+ * that were not cut. */
 uint64_t pt_builder_bound_names(pt_builder *b, uint64_t bytes_max);
 
 /* The memory of all functions, locations and stacks. */
 size_t pt_builder_code_bytes(const pt_builder *b);
-/* Removes all functions, locations and stacks; new ones get numbers from 0 again. Called before any
- * sample is added. */
+/* Removes all functions, locations and stacks; new rows get numbers from 0 again. Call it before
+ * any sample is added. */
 void pt_builder_forget_code(pt_builder *b);
 
 /* Freezes the rows to a profile with a single reference. Consumes the builder, also on failure.
@@ -215,7 +217,7 @@ pt_status pt_builder_freeze(pt_builder *b, const pt_profile **ret_profile, pt_er
 /* ---- Deriving: a new profile out of an old one's tables and some new ones ---- */
 
 /* Replacements for base's tables; NULL = share base's table. The reference to each replacement
- * passes to the new profile. Ids must refer to rows; nothing checks them. */
+ * passes to the new profile. All ids must refer to existing rows; nothing checks this. */
 typedef struct pt_profile_tables {
     pt_strings *string;
     pt_events *event;
@@ -245,8 +247,8 @@ enum {
     PT_SAMPLES_CPU = 1 << 3,
     PT_SAMPLES_COMM = 1 << 4,
 };
-/* A zeroed table struct of struct_bytes, which begins with pt_table, with a single reference. The
- * caller allocates its columns, which are freed with the table. */
+/* Returns a table with a single reference: a zeroed struct of struct_bytes bytes, whose first
+ * member is a pt_table. The caller allocates its columns, which are freed with the table. */
 void *pt_table_new(size_t struct_bytes, uint32_t count);
 pt_samples *pt_samples_new(uint32_t count, uint32_t event_count, unsigned optional);
 /* The table's optional columns, as PT_SAMPLES_x bits. */
@@ -265,11 +267,12 @@ void pt_builder_set_code_offset(pt_builder *b, pt_location_id location, uint64_t
 /* Returns a new name for a function, which the caller frees; NULL keeps the name. */
 typedef char *pt_function_namer(void *context, const pt_profile *profile, uint32_t function);
 /* The profile with renamed functions. Other tables are shared, and row numbers stay. If no name
- * changes, returns a reference to the same profile. PT_ERR_LIMIT as in freezing. */
+ * changes, returns a reference to the same profile. Fails with PT_ERR_LIMIT like
+ * pt_builder_freeze. */
 pt_status pt_profile_rename(const pt_profile *profile, pt_function_namer *namer, void *context,
                             const pt_profile **ret_profile, pt_error *reterr);
 
 /* The profile with each string on one line (pt_on_one_line), for a report that puts texts on a
- * terminal as they are. Other tables are shared, and row numbers stay. If no string changes,
- * returns a reference to the same profile. */
+ * terminal unchanged. Other tables are shared, and row numbers stay. If no string changes, returns
+ * a reference to the same profile. */
 const pt_profile *pt_profile_on_one_line(const pt_profile *profile);

@@ -24,7 +24,8 @@ typedef struct {
     size_t count;
     COLUMN(pt_function, row);
     pt_index index;
-    size_t indexed; /* rows below this are in the index; interning adds the others first */
+    size_t indexed; /* rows below this are in the index; before a row is interned, the other rows
+                     * are added */
 } builder_functions;
 
 typedef struct {
@@ -48,7 +49,8 @@ typedef struct {
     size_t frames_touched; /* length of the column at which further pages are populated */
     COLUMN(uint8_t, end);
     pt_index index;
-    uint64_t most, cut; /* most: limit of the frames of all stacks; cut: stacks that it truncated */
+    uint64_t most, cut; /* most: limit of the frames of all stacks; cut: number of stacks that the
+                         * limit truncated */
     uint32_t promised;  /* expected samples; 0 = unknown, or the index already has room for them */
 } builder_stacks;
 
@@ -66,8 +68,8 @@ typedef struct {
     int64_t *time_ns;
     uint32_t *pid, *tid, *cpu, *comm;
     unsigned optional; /* existing columns, as PT_SAMPLES_x */
-    /* For pt_builder_add: of_stack has the row + 1 of a stack's sample without labels (0 = none);
-     * index has the other samples by (stack, labels). */
+    /* For pt_builder_add: of_stack has for each stack 1 + the row of its sample without labels (0 =
+     * none); index has all other samples by (stack, labels). */
     COLUMN(uint32_t, of_stack);
     size_t of_stack_count;
     pt_index index;

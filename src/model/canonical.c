@@ -2,8 +2,8 @@
  *
  * Tables are ranked from the bottom up: strings by bytes, functions by the ranks of their strings,
  * locations by mappings and lines, stacks by locations, samples by stacks and labels. A row's rank
- * is its row in the copy. Equal rows get the same rank, so duplicates are merged. Rows to which
- * nothing refers get no rank and are dropped. Mapping 0 is the main binary and keeps its row. Ids
+ * is its row in the copy. Equal rows get the same rank, so duplicates are merged. Rows to which no
+ * other row refers get no rank and are dropped. Mapping 0 is the main binary and keeps its row. Ids
  * of the source file are dropped.
  */
 #include "base/saturate.h"
@@ -360,7 +360,8 @@ static int64_t **sample_sums(const canon *c)
     return sum;
 }
 
-/* Appends the summed samples. Samples whose sums are all 0 are left out; returns their number. */
+/* Appends the summed samples. Samples whose sums are all 0 are left out. Returns the number of
+ * appended samples. */
 static uint32_t copy_samples(const canon *c, pt_builder *b)
 {
     uint32_t zeros = 0;

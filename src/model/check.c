@@ -12,8 +12,8 @@ static pt_status set_violation(pt_error *reterr, const char *table, uint64_t row
     return pt_error_set(reterr, PT_ERR_DAMAGED, "%s %" PRIu64 ": %s", table, row, problem);
 }
 
-/* Index of the first invalid id; n if all are valid. An id is valid if it is below limit, or if it
- * is PT_NONE and none_allowed is set. */
+/* Index of the first invalid id; returns n if all are valid. An id is valid if it is below limit,
+ * or if it is PT_NONE and none_allowed is set. */
 static size_t first_bad(const uint32_t *ids, size_t n, uint32_t limit, bool none_allowed)
 {
     const size_t good = pt_rows_below(ids, n, limit) ? n - n % PT_ROWS_BLOCK : 0;

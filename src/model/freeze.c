@@ -72,7 +72,8 @@ static void freeze_locations(pt_builder *b, pt_locations **ret_locations, pt_lin
     uint64_t line_count = 0;
     for (size_t i = 0; i < n; i++)
         line_count += b->location.row[i].line_count;
-    PT_BUG_IF(line_count > ROWS_MAX); /* the pool's limit bounds its used part as well */
+    PT_BUG_IF(line_count > ROWS_MAX); /* the limit of the pool of lines also bounds the used part of
+                                       * the pool */
 
     uint32_t *mapping = pt_alloc(n, sizeof *mapping);
     uint64_t *address = pt_alloc(n, sizeof *address);

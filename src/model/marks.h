@@ -4,8 +4,8 @@
  *
  *   event         unit         a sample of it
  *   marker        count        a mark: 1
- *   marker-time   nanoseconds  its length; 0 for a moment
- *   memory        bytes        the change of a counter of memory; label "counter": its name
+ *   marker-time   nanoseconds  the mark's length; 0 for a moment
+ *   memory        bytes        the change of a counter of memory; label "counter" has its name
  *   network       bytes        the change of a counter of bytes sent or received
  *   counter       count        the change of any other counter
  */
@@ -42,15 +42,15 @@ typedef struct pt_mark_columns {
 pt_mark_columns pt_mark_columns_of(const pt_profile *profile);
 /* Is a sample a mark? */
 bool pt_sample_is_mark(const pt_profile *profile, const pt_mark_columns *columns, uint32_t sample);
-/* The kind of counter whose change the sample is; PT_COUNTER_KINDS: the sample is not a change of a
- * counter. */
+/* The kind of counter whose change the sample is; PT_COUNTER_KINDS if the sample is not a change of
+ * a counter. */
 pt_counter_kind pt_sample_counter(const pt_profile *profile, const pt_mark_columns *columns,
                                   uint32_t sample);
-/* The text of a sample's label; 0 = it has none. */
+/* The text of a sample's label; 0 = the sample has no such label. */
 uint32_t pt_sample_label_text(const pt_profile *profile, uint32_t sample, const char *key);
 
-/* The key of a label "data.KEY" of a mark without "data."; NULL for any other label. Borrowed from
- * the profile. */
+/* Returns KEY for a mark's label "data.KEY"; NULL for any other label. Borrowed from the
+ * profile. */
 const char *pt_mark_data_key(const pt_profile *profile, const pt_label *label);
 
 /* Is the text a data: URL (RFC 2397) of at most 256 KiB with a PNG or JPEG file in base64? Of the

@@ -1,5 +1,5 @@
-/* process_user.h: the owner of a recorded process. It is stored as a comment of the profile, "user
- * of process 812: 1000", since every format that keeps processes also keeps comments. */
+/* process_user.h: the owner of a recorded process. The owner is stored as a comment of the profile,
+ * "user of process 812: 1000", since every format that keeps processes also keeps comments. */
 #pragma once
 
 #include "model/builder.h"

@@ -14,7 +14,7 @@
  *
  * Every id is a 32-bit row number; PT_NONE (base/index.h) means "none". A frozen profile never
  * changes, so threads read it without locks. Tables are reference counted, so a derived profile
- * shares each table that it did not change. Columns are read directly (p->location->address[i]) and
+ * shares each table that does not differ. Columns are read directly (p->location->address[i]) and
  * never written through a profile. Rows keep the order of their first appearance.
  */
 #pragma once
@@ -56,7 +56,7 @@ typedef struct pt_table {
 typedef struct pt_strings {
     pt_table t;
     const uint64_t *offset; /* [count + 1]; string i is bytes[offset[i] .. offset[i+1] - 1) */
-    const char *bytes;      /* each string has a NUL behind it, which is not part of it */
+    const char *bytes;      /* each string is followed by a NUL that is not part of it */
 } pt_strings;
 
 typedef enum {
@@ -70,12 +70,13 @@ typedef struct pt_event {
     uint32_t type, unit;       /* strings: "cpu", "nanoseconds" */
     pt_event_kind kind;        /* derived from the unit by pt_event_kind_of_unit */
     bool period_varies;        /* each sample has its own weight; period is an average */
-    int64_t period;            /* of this event, in its unit; 0 = see pt_provenance.period */
+    int64_t period;            /* period of this event, in the event's unit; 0 = see
+                                * pt_provenance.period */
     double rate_hz;            /* rate of the sampling clock; 0 = unknown */
     double monitored_fraction; /* share of the time during which the event was counted; 0 = unknown,
                                   treated as 1 */
-    uint64_t sum_of;           /* bit e: the values contain those of event e (transform/sum.h);
-                                  0: the event is no sum. Not stored in files */
+    uint64_t sum_of;           /* bit e: the values include the values of event e (transform/sum.h);
+                                * 0: the event is not a sum. Not stored in files */
 } pt_event;
 
 enum { PT_EVENT_PARTS_MAX = 4 }; /* events that a sum can have */
@@ -86,7 +87,7 @@ typedef struct pt_events {
 } pt_events;
 
 enum {
-    PT_MAPPING_HAS_FUNCTIONS = 1 << 0, /* all names of its locations are in the profile */
+    PT_MAPPING_HAS_FUNCTIONS = 1 << 0, /* the profile has all names of the mapping's locations */
     PT_MAPPING_HAS_FILENAMES = 1 << 1,
     PT_MAPPING_HAS_LINES = 1 << 2,
     PT_MAPPING_HAS_INLINES = 1 << 3,
@@ -124,9 +125,9 @@ typedef struct pt_functions {
 enum {
     PT_LOCATION_FOLDED = 1 << 0, /* several symbols share the code (identical code folding) */
     PT_LOCATION_RETURN_ADDR =
-        1 << 1, /* address is a return address: look up address - 1. Not set for leaves, nor if the
-                   source already moved the address into the call instruction (profile.proto,
-                   gperftools as Go reads it) */
+        1 << 1, /* `address` is a return address; the call is at address - 1, so look that up. Not
+                 * set for leaves, nor if the source already moved the address into the call
+                 * instruction (profile.proto, gperftools as Go reads it) */
     PT_LOCATION_KERNEL = 1 << 2,
     PT_LOCATION_USER = 1 << 3,
     PT_LOCATION_GUEST = 1 << 4,
@@ -134,7 +135,7 @@ enum {
     PT_LOCATION_LABEL = 1 << 6, /* made of a label (transform/tags.h); not stored in files */
 };
 
-/* Locations: an address, with its lines if it has symbols. */
+/* Locations: a location is an address, with its lines if the address has symbols. */
 typedef struct pt_locations {
     pt_table t;
     const uint32_t *mapping; /* PT_NONE = none */
@@ -147,12 +148,12 @@ typedef struct pt_locations {
     const uint64_t *source_id;   /* NULL, or the ids in the source file */
 } pt_locations;
 
-/* Lines of locations: a function and a place in its source. */
+/* Lines of locations: a line is a function and a place in the function's source. */
 typedef struct pt_lines {
     pt_table t;
     const uint32_t *function; /* PT_NONE = none */
     const int64_t *line;      /* 0 = unknown */
-    const int64_t *column;    /* NULL when no line has one */
+    const int64_t *column;    /* NULL if no line has a column */
 } pt_lines;
 
 typedef enum {
@@ -161,8 +162,8 @@ typedef enum {
     PT_STACK_END_TRUNCATED,
     PT_STACK_END_NO_RULE,
     PT_STACK_END_BAD_READ,
-    PT_STACK_END_UNCHECKED, /* like ROOT, but through frame pointers of code without unwind rules:
-                               frames may be missing */
+    PT_STACK_END_UNCHECKED, /* like ROOT, but code without unwind rules was passed by its frame
+                             * pointers, so that frames may be missing */
 } pt_stack_end;
 #define PT_STACK_END_COUNT 6
 /* The name for reports and JSON: "root", "truncated", ... */
@@ -200,7 +201,7 @@ typedef struct pt_samples {
     const uint32_t *stack;
     const uint32_t *labels;      /* label set ids */
     const int64_t *const *value; /* [event_count] columns of t.count values */
-    /* Optional columns: NULL when no sample has one. */
+    /* Optional columns; each is NULL if no sample has a value for it. */
     const int64_t *time_ns;          /* Unix time or the source's clock; 0 = unknown */
     const uint32_t *pid, *tid, *cpu; /* PT_NONE = unknown */
     const uint32_t *comm;            /* string */
@@ -245,8 +246,9 @@ typedef struct pt_extras {
     const uint32_t *key, *value; /* strings (values are bytes) */
 } pt_extras;
 
-/* The message of profile.proto to which unknown protobuf fields (pt_unknowns) belong. Rewriting
- * keeps unknown fields; a transform that renumbers rows drops and counts them. */
+/* The message of profile.proto to which unknown protobuf fields (pt_unknowns) belong. Unknown
+ * fields stay when a profile is only read and written; a transform that renumbers rows drops these
+ * fields and counts them. */
 typedef enum {
     PT_IN_PROFILE,
     PT_IN_EVENT,
@@ -270,15 +272,16 @@ typedef struct pt_unknowns {
 typedef struct pt_provenance {
     uint32_t tool, host, os, cpu_model, command_line, source_format;
     uint32_t period_type,
-        period_unit;          /* what is counted between two samples: "cpu", "nanoseconds" */
+        period_unit;          /* the unit of the period, which says what is counted between two
+                               * samples: "cpu", "nanoseconds" */
     int64_t period;           /* amount between two samples; 0 = unknown */
     bool has_period_type;     /* the source has a period type, possibly empty */
     int64_t start_ns;         /* Unix time; 0 = unknown */
     int64_t duration_ns;      /* 0 = unknown */
     uint64_t lost, throttled; /* number of lost samples; number of throttling events */
     double asked_hz, true_hz; /* 0 = unknown */
-    int64_t cpu_used_ns, cpu_seen_ns; /* CPU time that the processes used, and that the samples
-                                         represent; 0 = unknown */
+    int64_t cpu_used_ns, cpu_seen_ns; /* CPU time that the processes used, and CPU time that the
+                                       * samples represent; 0 = unknown */
     uint32_t word_bytes;              /* word size of the source: 4, 8; 0 = not applicable */
     bool big_endian;
     uint32_t drop_frames, keep_frames; /* regular expressions in the source (profile.proto) */
@@ -314,7 +317,7 @@ typedef struct pt_profile {
     const pt_extras *extra;
     const pt_unknowns *unknown;
     const pt_source *source;
-    _Atomic(pt_event_sums *) sums; /* per event; NULL: none is computed yet (sums.h) */
+    _Atomic(pt_event_sums *) sums; /* sums for each event; NULL if none is computed yet (sums.h) */
 } pt_profile;
 
 /* Takes a reference and returns the profile. */
@@ -356,16 +359,16 @@ static inline const pt_provenance *pt_profile_provenance(const pt_profile *p)
 
 /* The kind that a unit's name ("nanoseconds", "KB") implies; PT_EVENT_COUNT for unknown units. */
 pt_event_kind pt_event_kind_of_unit(const char *unit);
-/* The events that the event adds up, in the profile's order. Returns their number; 0: the event is
- * no sum. */
+/* The events that the event adds up, in the profile's order. Returns the number of these events; 0
+ * if the event is not a sum. */
 size_t pt_event_parts(const pt_profile *p, uint32_t event, uint32_t ret_part[PT_EVENT_PARTS_MAX]);
 
 /* The event shown by default: the source's choice, else the last event, as profile.proto specifies.
  * PT_NONE without events. */
 uint32_t pt_profile_default_event(const pt_profile *p);
 
-/* Finds an event by the user's name for it: its number, its type ("cpu"), or type/unit. PT_NONE if
- * none matches. */
+/* Finds an event by the user's name for it: its number, its type ("cpu"), or type/unit. Returns
+ * PT_NONE if no event matches. */
 uint32_t pt_profile_find_event(const pt_profile *p, const char *name);
 
 /* Sum of an event's values over all samples; saturates. */
@@ -380,13 +383,13 @@ const char *pt_object_name(const char *path, size_t *ret_bytes);
 /* "[libfoo.so]" for a mapped file's path, "[unknown]" for ""; the caller frees it. */
 char *pt_object_text(const char *path);
 
-/* Writes "[libfoo.so+0x1234]" for an address in a mapped file; for path "" "[0x1234]", or
- * "[unknown]" for address 0. whole_code: "[libfoo.so+0x1234..]", all code of the piece that begins
- * there. Returns snprintf's result. */
+/* Writes "[libfoo.so+0x1234]" for an address in a mapped file. If path is "", writes "[0x1234]", or
+ * "[unknown]" for the address 0. whole_code: writes "[libfoo.so+0x1234..]", which stands for all
+ * code of the piece that begins at the address. Returns snprintf's result. */
 int pt_place_text(const char *path, uint64_t address, bool whole_code, char *buf, size_t size);
 
 /* A location's address in its image: the link-time address if the mapping's bias is known, else the
- * offset in the mapped file. Without a mapped file: the address itself. */
+ * offset in the mapped file. If there is no mapped file, the address itself. */
 uint64_t pt_location_in_image(const pt_profile *p, uint32_t location);
 
 /* Has the location an address, but no lines that name its functions? */
@@ -405,8 +408,8 @@ bool pt_location_code_start(const pt_profile *p, uint32_t location, uint64_t *re
 int pt_location_text(const pt_profile *p, uint32_t location, bool by_code, char *buf, size_t size);
 
 /* Checks every invariant of this header: ids in range, offsets that ascend, string 0 and label set
- * 0 empty, required columns present. PT_ERR_DAMAGED and the first violation otherwise. Every freeze
- * calls it. */
+ * 0 empty, required columns present. If one is violated, fails with PT_ERR_DAMAGED and names the
+ * first violation. Every freeze calls it. */
 pt_status pt_profile_check(const pt_profile *p, pt_error *reterr);
 
 /* A canonical copy: equal rows are merged; samples with equal stack, labels and optional columns

@@ -12,7 +12,7 @@ struct pt_event_sums {
     atomic_bool is_known; /* has_negative and magnitude are computed */
     bool has_negative;
     int64_t magnitude;
-    _Atomic(int64_t *) of_stack; /* NULL: not computed yet */
+    _Atomic(int64_t *) of_stack; /* NULL if not computed yet */
 };
 
 /* Held while sums are computed. */

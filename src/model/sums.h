@@ -12,7 +12,8 @@ int64_t pt_profile_magnitude(const pt_profile *profile, uint32_t event);
 /* Is any value of the event below 0? */
 bool pt_profile_has_negative(const pt_profile *profile, uint32_t event);
 
-/* Each distinct stack's sum of the values: [stack count]. Sums saturate. The profile owns it. */
+/* For each distinct stack, the sum of the event's values: an array of [stack count]. Sums saturate.
+ * The profile owns it. */
 const int64_t *pt_profile_stack_values(const pt_profile *profile, uint32_t event);
 
 /* Frees the sums of a profile that ends. */

@@ -11,7 +11,7 @@
 #define NO_COLUMN         SIZE_MAX
 #define COLUMNS_MAX       10
 
-/* For each table: its offset in pt_profile, and the offsets of the columns in the table's struct,
+/* For each table: its offset in pt_profile, and the offsets in the table's struct of the columns,
  * which are freed with the table. */
 static const struct table_kind {
     size_t at;

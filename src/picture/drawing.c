@@ -1,4 +1,4 @@
-/* drawing.c: reads dot text as pprof writes it: one statement a line, attributes as name=value or
+/* drawing.c: reads dot text as pprof writes it: one statement per line, attributes as name=value or
  * name="value" with spaces or commas between them. */
 #include "picture/drawing.h"
 
@@ -28,7 +28,7 @@ static const uint16_t helvetica[95] = {
     667, 611, 278, 278, 278, 469, 556, 333, 556, 556, 500, 556, 556, 278,  556, 556, 222, 222, 500,
     222, 833, 556, 556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500,  500, 334, 260, 334, 584};
 
-/* The width of the text in Helvetica of one point. */
+/* The width in points of the text in Helvetica of the size 1 point. */
 static double helvetica_width(const char *text)
 {
     unsigned sum = 0;
@@ -68,8 +68,8 @@ static const char *attribute_of(const attributes *a, const char *name)
     return NULL;
 }
 
-/* Reads a quoted text from its opening quote on; *p then points behind its closing quote. The
- * caller frees the result. Only \" is decoded, because the meaning of other escapes depends on the
+/* Reads a quoted text from its opening quote on; *p then points after the closing quote. The caller
+ * frees the result. Only \" is decoded, because the meaning of other escapes depends on the
  * attribute. */
 static char *read_quoted(const char **p, const char *end)
 {
@@ -197,8 +197,8 @@ static double number_of(const char *text, double otherwise)
     return isfinite(value) && value > 0 ? value : otherwise;
 }
 
-/* The text with each backslash removed that escapes a character; NULL for NULL. The caller frees
- * it. */
+/* The text with each backslash removed that escapes a character; NULL if text is NULL. The caller
+ * frees the result. */
 static char *plain_text(const char *text)
 {
     if (text == NULL) return NULL;
@@ -236,7 +236,8 @@ static void read_node(reading *r, const char *id, size_t length, const attribute
     node->label = read_label(label != NULL ? label : node->id, font_size > 200 ? 200 : font_size);
     node->is_legend = legend;
     node->shape = shape != NULL && strcmp(shape, "box3d") == 0 ? PT_SHAPE_BOX_3D : PT_SHAPE_BOX;
-    if (pt_equals_n(id, length, "Legend")) { /* the Perl pprof's legend is a node of this id */
+    if (pt_equals_n(id, length, "Legend")) { /* in graphs of the Perl pprof the legend is a node
+                                              * with this id */
         node->shape = PT_SHAPE_NONE;
         node->is_legend = true;
     }
@@ -277,7 +278,7 @@ static void read_edge(reading *r, uint32_t from, uint32_t to, const attributes *
 
 /* ---- Statements ---- */
 
-/* Reads a bare id; *ret points to its *ret_length bytes. False: there is no id. */
+/* Reads a bare id; *ret points to its *ret_length bytes. Returns false if there is no id. */
 static bool read_id(const char **p, const char *end, const char **ret, size_t *ret_length)
 {
     *p = skip_blanks(*p, end, " \t");

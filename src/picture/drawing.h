@@ -21,7 +21,7 @@ typedef struct pt_drawing_line {
     double width;
 } pt_drawing_line;
 
-/* Lines of text, one below the other; count 0: no label. */
+/* Lines of text, one below the other; if count is 0, there is no label. */
 typedef struct pt_drawing_label {
     pt_drawing_line *line;
     size_t count;
@@ -31,14 +31,14 @@ typedef struct pt_drawing_label {
 typedef enum { PT_SHAPE_BOX, PT_SHAPE_BOX_3D, PT_SHAPE_NONE } pt_shape_kind;
 
 typedef struct pt_drawing_node {
-    char *id; /* as the edges of the dot text name it: "N1" */
+    char *id; /* the id by which edges of the dot text name the node: "N1" */
     pt_drawing_label label;
     pt_shape_kind shape;
-    char *colour, *fill, *tooltip; /* "#b20000"; NULL: none */
-    unsigned peripheries;          /* borders, one inside the other: 1 to 3 */
+    char *colour, *fill, *tooltip; /* colours such as "#b20000"; NULL = none */
+    unsigned peripheries;          /* number of borders, one inside the other: 1 to 3 */
     bool is_legend;                /* the node is the legend, which stands above the graph */
     double width, height;          /* of the outermost border */
-    double x, y;                   /* its centre; from pt_layout */
+    double x, y;                   /* the node's centre; set by pt_layout */
 } pt_drawing_node;
 
 typedef enum { PT_LINE_SOLID, PT_LINE_DASHED, PT_LINE_DOTTED } pt_line_style;
@@ -50,13 +50,14 @@ typedef struct pt_point {
 typedef struct pt_drawing_edge {
     uint32_t from, to; /* indices of nodes */
     pt_drawing_label label;
-    char *colour, *tooltip; /* NULL: none */
+    char *colour, *tooltip; /* NULL = none */
     double pen_width;       /* 0.5 to 8 */
     double weight;      /* the larger, the shorter and straighter the edge is drawn; up to 1000 */
     unsigned min_ranks; /* least number of ranks from `from` down to `to`: 1 to 8 */
     pt_line_style style;
-    /* From pt_layout. A chain of cubic Bezier curves: [0] is its start; then each curve has two
-     * control points and its end. curve_count is 3 * curves + 1, or 0: the edge is not drawn. */
+    /* Set by pt_layout. A chain of cubic Bezier curves: curve[0] is the start of the chain; then
+     * come for each curve two control points and the curve's end. curve_count is 3 * curves + 1, or
+     * 0 if the edge is not drawn. */
     pt_point *curve;
     size_t curve_count;
     pt_point tip;      /* of the arrowhead, beyond the end of the last curve */
@@ -77,6 +78,6 @@ typedef struct pt_drawing {
 pt_status pt_drawing_read(const char *dot, size_t size, pt_drawing *ret_drawing, pt_error *reterr);
 void pt_drawing_done(pt_drawing *drawing);
 
-/* The corners of an edge's arrowhead: its tip, then the two ends of its base. The edge has a
+/* The corners of an edge's arrowhead: the tip, then the two ends of the base. The edge must have a
  * curve. */
 void pt_drawing_arrowhead(const pt_drawing_edge *edge, pt_point ret_corner[3]);

@@ -11,7 +11,7 @@
 
 typedef void pt_painter(pt_out *out, const pt_drawing *drawing);
 
-/* The function that draws this type of picture; NULL: only Graphviz draws the type. */
+/* The function that draws this type of picture; NULL if only Graphviz draws the type. */
 static pt_painter *painter_of(const char *type)
 {
     if (strcmp(type, "svg") == 0) return pt_picture_svg;
@@ -71,8 +71,8 @@ static pt_status pass_on(const pt_buf *output, const char *type, pt_buf *ret_pic
     return status;
 }
 
-/* Draws the graph with dot. limit_s: time limit in seconds; 0 = none. PT_ERR_LIMIT: dot exceeded
- * the limit. */
+/* Draws the graph with dot. limit_s: time limit in seconds; 0 = none. Fails with PT_ERR_LIMIT if
+ * dot exceeded the time limit. */
 static pt_status run_dot(const char *path, const pt_buf *dot, const char *type, int limit_s,
                          pt_buf *ret_picture, pt_error *reterr)
 {

@@ -29,7 +29,8 @@ typedef struct {
     unsigned depth;   /* elements that are open */
     unsigned dropped; /* depth of the outermost open element that is left out; 0 = none */
     bool has_root;
-    const char *problem; /* why the input is refused, static; NULL: it is accepted so far */
+    const char *problem; /* the reason why the input is refused, a static text; NULL while the input
+                          * is accepted */
 } svg_filter;
 
 static void refuse_input(svg_filter *f, const char *problem)
@@ -47,7 +48,7 @@ static bool is_allowed_element(pt_span name)
     return PT_ANY(i, PT_COUNT(allowed_elements), pt_span_is(name, allowed_elements[i]));
 }
 
-/* Elements whose text is shown. */
+/* Is this an element whose text is shown? */
 static bool holds_text(pt_span name)
 {
     return pt_span_is(name, "text") || pt_span_is(name, "title");
@@ -111,7 +112,8 @@ static bool is_allowed_value(value_kind kind, pt_span value)
     return false;
 }
 
-/* Attributes with xlink: belong to links; all others may stand anywhere. */
+/* Attributes that begin with "xlink:" are allowed only in links; all other known attributes are
+ * allowed in any element. */
 static bool is_allowed_attribute(pt_span element, pt_span name, pt_span value)
 {
     for (size_t i = 0; i < PT_COUNT(allowed_attributes); i++) {
@@ -125,7 +127,8 @@ static bool is_allowed_attribute(pt_span element, pt_span name, pt_span value)
 
 /* ---- Text and references ---- */
 
-/* The character that the part "#38" of "&#38;", or "#x26" of "&#x26;", stands for; 0: none. */
+/* The character that the part "#38" of "&#38;", or "#x26" of "&#x26;", stands for; 0 if there is no
+ * such character. */
 static uint32_t character_of(pt_span digits)
 {
     char text[12];
@@ -161,7 +164,7 @@ static size_t put_reference(pt_buf *to, pt_span s)
 }
 
 /* Resolves the references in the text, escapes the resulting text and puts it. An "&" that begins
- * no known reference is a character of the text. */
+ * no known reference is an ordinary character of the text. */
 static void put_text_again(pt_out *out, pt_span text)
 {
     PT_AUTO(pt_buf) plain = PT_BUF_INIT;
@@ -269,7 +272,7 @@ static bool take_tag_end(svg_filter *f)
     return empty;
 }
 
-/* Writes an end tag and a newline; at the end of the root, the script before it. */
+/* Writes an end tag and a newline; before the end tag of the root element, writes the script. */
 static void put_end_tag(svg_filter *f, pt_span name)
 {
     if (f->depth == 0) {
@@ -346,7 +349,8 @@ static bool input_begins(const svg_filter *f, const char *text)
     return (size_t)(f->end - f->at) >= size && memcmp(f->at, text, size) == 0;
 }
 
-/* Skips the document type. One with declarations of its own, or at a wrong place, is refused. */
+/* Skips the document type. A document type with declarations of its own, or at a wrong place, is
+ * refused. */
 static void skip_document_type(svg_filter *f)
 {
     const char *close = memchr(f->at, '>', (size_t)(f->end - f->at));

@@ -48,7 +48,7 @@ typedef struct {
     pt_part *items;
     size_t count;
     double *loop_room; /* by node */
-    uint32_t *local;   /* by node: its number in its part */
+    uint32_t *local;   /* by node: the node's number in its part */
 } parts;
 
 /* The connected parts, in the order of their first nodes. Nodes of the legend belong to no part. */
@@ -155,7 +155,7 @@ static double place_legend(pt_drawing *d)
 }
 
 /* Places the parts in rows, the largest part first. A row is as wide as the widest part, or 1.4
- * times as wide as a square with the area of all parts, whichever is wider. */
+ * times as wide as a square that has the area of all parts together, if that is wider. */
 static void place_parts(parts *all, pt_drawing *d)
 {
     PT_FREE pt_part **order = pt_alloc(all->count + 1, sizeof *order);

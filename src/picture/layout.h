@@ -19,6 +19,7 @@
 #include "picture/drawing.h"
 
 /* Fills x and y of the nodes, the curve, tip and label place of the edges, and width and height of
- * the drawing. The same drawing always gets the same places. PT_ERR_LIMIT: the graph has too many
- * nodes and bends (PT_LAYER_NODES_MAX in layout_int.h); its places are then undefined. */
+ * the drawing. The same drawing always gets the same places. Fails with PT_ERR_LIMIT if the graph
+ * has too many nodes and bends (PT_LAYER_NODES_MAX in layout_int.h); the places are then
+ * undefined. */
 pt_status pt_layout(pt_drawing *drawing, pt_error *reterr);

@@ -13,13 +13,13 @@
 
 /* A box, or a bend of an arrow on a rank that it crosses. */
 typedef struct pt_layer_node {
-    uint32_t box;       /* a box: its node in the drawing; a bend: PT_NONE */
-    uint32_t edge;      /* a bend: its edge in the part */
-    bool has_label;     /* a bend: the arrow's label stands here */
+    uint32_t box;       /* for a box: its node in the drawing; for a bend: PT_NONE */
+    uint32_t edge;      /* for a bend: its edge in the part */
+    bool has_label;     /* for a bend: the arrow's label is at this bend */
     double left, right; /* room to the left and to the right of x */
     double height;
     int32_t rank;
-    uint32_t place; /* place in the order of its rank, from 0 */
+    uint32_t place; /* place in the order of the node's rank, from 0 */
     double x;       /* x of a box's centre, or of the arrow's line at a bend */
 } pt_layer_node;
 
@@ -32,9 +32,10 @@ typedef struct pt_layer_edge {
 /* An arrow of the drawing. */
 typedef struct pt_part_edge {
     uint32_t edge;                   /* of the drawing */
-    uint32_t from, to;               /* layer nodes; from is the upper one */
+    uint32_t from, to;               /* layer nodes; `from` is the upper node */
     bool turned;                     /* the arrow was reversed: it points from `to` up to `from` */
-    uint32_t bend_first, bend_count; /* its bends: consecutive layer nodes, from top to bottom */
+    uint32_t bend_first, bend_count; /* the edge's bends: consecutive layer nodes, from top to
+                                      * bottom */
 } pt_part_edge;
 
 /* A part. It owns its arrays, but not the drawing. */

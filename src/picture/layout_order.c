@@ -10,7 +10,7 @@
 /* ---- Crossings ---- */
 
 /* The number of crossings of links between a rank and the next. In the list of links by their upper
- * ends, each pair whose lower ends are in the opposite order is a crossing. tree: room for a
+ * ends, each pair whose lower ends are in the opposite order is a crossing. tree: memory for a
  * Fenwick tree, which counts these pairs. */
 static uint64_t crossings_below(const pt_part *p, size_t rank, uint32_t *tree)
 {
@@ -50,7 +50,7 @@ static uint64_t all_crossings(const pt_part *p, uint32_t *tree)
 /* ---- The first order ---- */
 
 /* Orders the nodes of each rank as a depth-first walk from the top nodes reaches them, so that
- * connected nodes stand together. */
+ * connected nodes are near each other. */
 static void first_order(pt_part *p)
 {
     PT_FREE uint32_t *filled = pt_alloc(p->rank_count + 1, sizeof *filled);
@@ -99,7 +99,7 @@ static int by_number(const void *a, const void *b)
 }
 
 /* Gansner's weighted median of the places of a node's neighbours in the rank above (upwards) or
- * below; -1: no neighbours. places: scratch. */
+ * below; -1 if it has no neighbours. places: scratch memory. */
 static double median_of(const pt_part *p, uint32_t node, bool upwards, uint32_t *places)
 {
     const uint32_t *first = upwards ? p->in_first : p->out_first;

@@ -1,11 +1,12 @@
 /* layout_place.c: coordinates of nodes.
  *
- * The wish of a node is the weighted mean of the x of its neighbours in the ranks above and below.
- * A rank is settled in one pass: its nodes keep their order and the least distances between them,
- * and the weighted sum of the squared distances from their wishes is minimal. Nodes that would come
- * too close form a pool, which moves as a whole. The ranks are settled one after the other, in
- * several rounds. A chain is a sequence of nodes in which the heaviest link of each node leads to
- * the next node and back. At the end chains are made straight, as far as other nodes leave room.
+ * The wish of a node is the weighted mean of the x coordinates of its neighbours in the ranks above
+ * and below. A rank is settled in one pass: the nodes keep their order and the least distances
+ * between each other, and the weighted sum of the squares of the nodes' distances from their wishes
+ * becomes minimal. Nodes that would come too close form a pool, which moves as a whole. The ranks
+ * are settled one after the other, in several rounds. A chain is a sequence of nodes in which the
+ * heaviest link of each node leads to the next node and back. At the end chains are made straight,
+ * as far as other nodes leave room.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #include "base/error.h"
 #include "picture/layout_int.h"
 
-#define GAP      13.0 /* least gap between two boxes; BEND_GAP: beside a bend */
+#define GAP      13.0 /* least gap between two boxes; BEND_GAP: next to a bend */
 #define BEND_GAP 7.0
 #define ROUNDS   48
 
@@ -113,8 +114,8 @@ static void place_nodes_across(pt_part *p)
 
 /* ---- Straight chains ---- */
 
-/* The heaviest of the links[first] to links[end - 1], which are those of a node to one side;
- * PT_NONE if there are none. */
+/* The heaviest of the links[first] to links[end - 1], which are the links of a node to one side;
+ * PT_NONE if there are no links. */
 static uint32_t heaviest_link(const pt_part *p, const uint32_t *links, uint32_t first, uint32_t end)
 {
     uint32_t best = PT_NONE;
@@ -159,7 +160,7 @@ static size_t find_chains(const pt_part *p, uint32_t *next, chain *chains)
     return count;
 }
 
-/* The least and the largest x that a node may have while its neighbours stay. */
+/* The least and the largest x that a node may have while its neighbours stay where they are. */
 static void find_free_room(const pt_part *p, uint32_t node, double *ret_low, double *ret_high)
 {
     const pt_layer_node *n = &p->node[node];
@@ -177,7 +178,8 @@ static void find_free_room(const pt_part *p, uint32_t node, double *ret_low, dou
     }
 }
 
-/* Splits a chain into vertical runs, each as long as all its nodes have room at one x. */
+/* Splits a chain into vertical runs, each of which goes on as long as there is an x at which all
+ * its nodes have room. */
 static void straighten_chain(pt_part *p, const uint32_t *next, uint32_t head)
 {
     while (head != PT_NONE) {
@@ -187,7 +189,8 @@ static void straighten_chain(pt_part *p, const uint32_t *next, uint32_t head)
         for (; end != PT_NONE; end = next[end], count++) {
             double node_low, node_high;
             find_free_room(p, end, &node_low, &node_high);
-            node_low = fmin(node_low, p->node[end].x); /* may be above x by a rounding error */
+            node_low = fmin(node_low, p->node[end].x); /* node_low may exceed x by a rounding
+                                                        * error */
             node_high = fmax(node_high, p->node[end].x);
             if (fmax(low, node_low) > fmin(high, node_high)) break;
             low = fmax(low, node_low);
@@ -226,8 +229,8 @@ static double *steps_below(const pt_part *p)
     return step;
 }
 
-/* Gives each rank the height of its highest node, and room below. The room is the larger, the
- * larger the horizontal distance is that a link covers there. */
+/* Gives each rank the height of its highest node, and room below the rank. The room grows with the
+ * largest horizontal distance that a link covers there. */
 static void place_ranks_down(pt_part *p)
 {
     p->rank_y = pt_alloc(p->rank_count + 1, sizeof *p->rank_y);

@@ -9,9 +9,11 @@
 
 /* The heuristic of Eades, Lin and Smyth for feedback arcs, with weights: boxes are taken out one by
  * one. A sink goes to the end of the order, a source to its front; if there is neither, the box
- * with the largest weight out less weight in goes to the front. */
+ * with the largest difference "weight of its outgoing arrows minus weight of its incoming arrows"
+ * goes to the front. */
 typedef struct {
-    double *in, *out; /* by box: the weight of its arrows from and to boxes that are not out yet */
+    double *in, *out; /* by box: the weight of its arrows from (in) and to (out) boxes that are not
+                       * taken out yet */
     bool *gone;       /* by box: it was taken out */
     uint32_t *first, *arc; /* edges from and to box n: arc[first[n]] to arc[first[n + 1] - 1] */
 } peeling;
@@ -52,7 +54,7 @@ static void take_node_out(const pt_part *p, peeling *s, uint32_t node)
     }
 }
 
-/* The node to take out next. *ret_back: it goes to the end of the order. */
+/* The node to take out next. *ret_back is true if it goes to the end of the order. */
 static uint32_t next_node(const pt_part *p, const peeling *s, bool *ret_back)
 {
     uint32_t best = PT_NONE;
@@ -116,7 +118,7 @@ static int32_t length_of(const pt_part *p, const pt_part_edge *e)
 }
 
 /* Gives every box the least rank that lies far enough below its callers (min_ranks). by_position:
- * the boxes in an order in which callers come first, so that one pass suffices. */
+ * the boxes in an order in which callers come before callees, so that one pass suffices. */
 static void rank_by_longest_path(pt_part *p, const uint32_t *by_position, const peeling *s)
 {
     for (size_t k = 0; k < p->box_count; k++) {

@@ -1,6 +1,6 @@
 /* layout_route.c: makes arrows smooth curves. An arrow's curve gives x as a function of y. It
- * consists of cubic pieces between the arrow's bends; the x of a piece stays between those of its
- * two ends (F. Fritsch, R. Carlson, "Monotone Piecewise Cubic Interpolation", 1980). */
+ * consists of cubic pieces between the arrow's bends; the x of a piece stays between the x of the
+ * piece's two ends (F. Fritsch, R. Carlson, "Monotone Piecewise Cubic Interpolation", 1980). */
 #include <math.h>
 #include <stdlib.h>
 
@@ -28,15 +28,15 @@ typedef struct {
 
 PT_ORDER(by_x, port, PT_UP(wanted) ?: PT_UP(edge));
 
-/* The largest horizontal distance between a node's centre and the ends of its arrows: less than
- * half of the width of a box, 0 for a bend. */
+/* The largest horizontal distance between a node's centre and the ends of its arrows: for a box a
+ * little less than half of its width, for a bend 0. */
 static double half_width(const pt_part *p, const pt_layer_node *node)
 {
     return node->box != PT_NONE ? 0.42 * p->drawing->node[node->box].width : 0;
 }
 
-/* The x at which an arrow between a box and the node `beside` of its next rank should leave the
- * box. The arrow is vertical if an x is possible at both. */
+/* The x at which an arrow between a box and the node `beside` of the next rank should leave the
+ * box. The arrow is vertical if there is an x that is possible at both ends. */
 static double wanted_x(const pt_part *p, const pt_layer_node *box, const pt_layer_node *beside)
 {
     const double mine = half_width(p, box), its = half_width(p, beside);
@@ -129,7 +129,8 @@ static void put_curve(pt_drawing_edge *edge, const points *list, const double *s
 }
 
 /* Moves the last point of the arrow's line back from the tip, so that the line ends inside the
- * arrowhead. up: the arrow points upwards, and its tip is the first point. Returns the tip. */
+ * arrowhead. up: the arrow points upwards, and its tip is the first point. Returns the old last
+ * point, which is the tip. */
 static pt_point cut_tip(points *list, bool up)
 {
     const size_t last = list->count - 1;

@@ -1,5 +1,5 @@
-/* page.c: a drawing as a page of PostScript or PDF. Both use the operators of PDF, which the
- * PostScript file defines at its beginning. */
+/* page.c: a drawing as a page of PostScript or PDF. Both languages get the operators of PDF, which
+ * the PostScript file defines at its beginning. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* picture.h: draws a drawing that has its places (layout.h), as one file that needs no other file.
+/* picture.h: writes a drawing, which pt_layout has given its places, as one file that needs no
+ * other file.
  *
  * Text is Helvetica. Each function borrows the drawing and writes to `out`, which keeps the first
  * error of writing.
@@ -12,12 +13,12 @@
 void pt_picture_svg(pt_out *out, const pt_drawing *drawing);
 
 /* PostScript or PDF: one page as large as the drawing. A character that Latin-1 lacks becomes "?";
- * PDF has the ellipsis, too. */
+ * PDF also has the ellipsis. */
 void pt_picture_ps(pt_out *out, const pt_drawing *drawing);
 void pt_picture_pdf(pt_out *out, const pt_drawing *drawing);
 
 /* Reads size bytes of SVG that `dot -Tsvg` printed, and writes the elements and attributes of an
  * allow-list: the result runs no script but pitot's (script.h), loads nothing and links to no other
- * document. In a browser it fills the window, zooms and moves. PT_ERR_FORMAT: the input is no
- * well-formed SVG; `out` then holds a part of the picture, which must not be used. */
+ * document. In a browser it fills the window, zooms and moves. Fails with PT_ERR_FORMAT if the
+ * input is not well-formed SVG; `out` then holds a part of the picture, which must not be used. */
 pt_status pt_picture_svg_of_dot(pt_out *out, const char *svg, size_t size, pt_error *reterr);

@@ -6,5 +6,6 @@
 /* The script is the bytes from pt_picture_js to pt_picture_js_end. */
 extern const char pt_picture_js[], pt_picture_js_end[];
 
-/* Puts the script as an SVG element. It zooms and moves the group with the id "viewport". */
+/* Puts the script as an SVG element. The script zooms and moves the group with the id
+ * "viewport". */
 void pt_picture_script(pt_out *out);

@@ -1,4 +1,4 @@
-/* svg.c: a drawing as SVG, and the script that zooms and moves it. */
+/* svg.c: writes a drawing as SVG, with the script that zooms and moves the picture. */
 #include <string.h>
 
 #include "base/xml.h"

@@ -23,19 +23,21 @@ typedef struct pt_answer_frame {
 
 typedef struct pt_answer {
     const char *module;
-    uint64_t addr; /* as it was asked for */
+    uint64_t addr; /* the address as the user asked for it */
     const pt_answer_frame *frames;
     size_t frame_count;         /* 0 = nothing is known */
     const pt_data_symbol *data; /* the symbol at the address if is_data; NULL = none */
-    bool is_data, is_32;        /* the question was for data (DATA); the module is a 32-bit one */
-    bool is_alone;              /* JSON: the answer is a text of its own, not an element */
+    bool is_data, is_32;        /* is_data: the question was for data (DATA); is_32: the module is a
+                                 * 32-bit module */
+    bool is_alone;              /* for JSON: the answer is a document of its own, not an element of
+                                 * an array */
 } pt_answer;
 
 typedef struct pt_answer_printer {
     pt_out *out;
     pt_answer_style style;
     bool functions, addresses, basenames, pretty;
-    size_t printed; /* answers so far */
+    size_t printed; /* number of answers so far */
 } pt_answer_printer;
 
 /* Puts an answer in the printer's style, between pt_print_begin and pt_print_end. */

@@ -56,9 +56,10 @@ static size_t operator_bytes(const char *name, const char *text)
     return n + strspn(text + n, "<>=-+*/%^&|!~,()[]");
 }
 
-/* For each '<' of the name the offset behind the '>' that closes it, 0 where none does. "->" closes
- * nothing. Open brackets wait on a stack that uses the same array: while the bracket at i is open,
- * ends[i] is the offset, plus one, of the open bracket before it. The caller frees the array. */
+/* Returns for each '<' of the name the offset after the '>' that closes it, or 0 if no '>' does.
+ * "->" closes nothing. Open brackets wait on a stack that uses the same array: while the bracket at
+ * i is open, ends[i] is the offset, plus one, of the open bracket before it. The caller frees the
+ * array. */
 static uint32_t *find_bracket_ends(const char *name, size_t size)
 {
     uint32_t *const ends = pt_alloc(size, sizeof *ends);

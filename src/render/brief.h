@@ -8,6 +8,7 @@
  *
  *   std::_Hashtable<std::pair<...>, ...>::_M_find   ->   std::_Hashtable<...>::_M_find
  *
- * Operators keep their angle brackets, and so does a Rust path that begins with one. Whatever the
- * name is, the result is never longer. Empties ret_brief first; its text is the result. */
+ * Operators keep their angle brackets; so does a Rust path that begins with an angle bracket.
+ * Whatever the name is, the result is never longer. Empties *ret_brief first, then puts the result
+ * into it. */
 void pt_brief_name(const char *name, pt_buf *ret_brief);

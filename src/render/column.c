@@ -53,7 +53,8 @@ static bool is_known(const pt_columns *columns, const pt_column *c, const void *
 
 /* ---- Text ---- */
 
-/* The next column of text after the column `after`, the first one after NULL; NULL after the last.
+/* The next column of text after the column `after`, or the first column if `after` is NULL. Returns
+ * NULL after the last column.
  */
 static const pt_column *next_shown(const pt_columns *columns, const pt_column *after)
 {
@@ -66,7 +67,7 @@ static const pt_column *next_shown(const pt_columns *columns, const pt_column *a
     return next;
 }
 
-/* The width of a column of text; 0: it is not shown. */
+/* The width of a column of text; 0 if the column is not shown. */
 static int width_of(const pt_columns *columns, const pt_column *c)
 {
     if (c->kind == PT_CELL_NAME || c->kind == PT_CELL_FILE) return 0;
@@ -89,7 +90,8 @@ pt_value_text pt_cell_text(const pt_columns *columns, const pt_column *column, c
     case PT_CELL_SHARE:
         memcpy(text.text, pt_percent_of(double_of(cell)).text, sizeof(pt_percent));
         return text;
-    default: /* Counts are numbers; columns of the other kinds have functions for their text. */
+    default: /* Counts are shown as numbers; columns of all other kinds have functions that make
+              * their text. */
         memcpy(text.text, pt_count_of(uint_of(column, cell)).text, sizeof(pt_count_text));
         return text;
     }
@@ -117,7 +119,7 @@ static void put_right(pt_out *out, int width, const char *text)
     pt_out_put(out, text, length);
 }
 
-/* The cells of a row, or with NULL the titles. */
+/* Puts the cells of a row, or the titles if row is NULL. */
 static void put_cells(pt_out *out, const pt_columns *columns, const void *row)
 {
     bool is_first = true;
@@ -222,7 +224,8 @@ static void json_schema_of(pt_json_w *w, const pt_column *c)
     pt_json_object_end(w);
 }
 
-/* The n-th column of a row's object, n from 0 to twice the count; NULL: none stands there. */
+/* The n-th column of a row's object, n from 0 to twice the count; NULL if there is no column at
+ * that place. */
 static const pt_column *json_column(const pt_columns *columns, size_t n)
 {
     const pt_column *const c = &columns->column[n < columns->count ? n : n - columns->count];
@@ -320,7 +323,8 @@ static void csv_cell(pt_out *out, const pt_columns *columns, const pt_column *c,
     }
 }
 
-/* The titles, or with a row its cells: a column of a group gives one for each of its members. */
+/* Puts a line with the titles, or (if row is not NULL) with the row's cells. A column of a group
+ * gives a cell for each of its members. */
 static void csv_line(pt_out *out, const pt_columns *columns, const void *row)
 {
     bool is_first = true;

@@ -1,10 +1,11 @@
 /* csv.c: RFC 4180, with line feeds alone at the ends of lines, as every reader takes them.
  *
  * A spreadsheet computes a cell that begins with = + - @, a tab or a line's end, quoted or not: a
- * text that begins so gets an apostrophe in front, which makes it text. A text that begins with
- * apostrophes and then such a character gets one more. So the reverse is exact: a reader removes
- * one apostrophe from a text that begins with apostrophes and then such a character. Numbers are
- * not put here and keep their sign. On a terminal a text stays on its line.
+ * text that begins like that gets an apostrophe in front, so that it stays a text. A text that
+ * begins with apostrophes and then such a character gets one more apostrophe. So the reverse is
+ * exact: a reader removes one apostrophe from a text that begins with apostrophes and then such a
+ * character. This file puts no numbers, so numbers keep their sign. On a terminal a text stays on
+ * its line.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -14,8 +15,8 @@
 
 #define FORMULA "=+-@\t\r\n"
 
-/* Does a part of the text behind a semicolon or tab begin like a formula? A spreadsheet ends cells
- * there if the comma is its decimal point. */
+/* Does a part of the text after a semicolon or tab begin like a formula? In countries with a
+ * decimal comma a spreadsheet ends cells at semicolons or tabs. */
 static bool hides_formula(const char *text)
 {
     while ((text = strpbrk(text, ";\t")) != NULL)

@@ -99,7 +99,8 @@ static uint64_t whole_count(double count)
     return count < 0x1p63 ? (uint64_t)count : INT64_MAX;
 }
 
-/* Is the effective number of samples of a side below 80 % of its samples? Unequal weights lower it.
+/* Is the effective number of samples of a side below 80 % of its samples? Unequal weights of the
+ * samples lower the effective number.
  */
 static bool are_uneven(const pt_diff *diff)
 {
@@ -188,7 +189,7 @@ static pt_value_text sum_text(const pt_columns *columns, const pt_column *column
     return change_text(columns->unit, change_at(column, row)->change);
 }
 
-/* Half of the interval, under a title that says its confidence. */
+/* Makes the cell: half of the interval. The column's title states the confidence. */
 static pt_value_text half_text(const pt_columns *columns, const pt_column *column, const void *row)
 {
     const pt_diff_head *const head = columns->context;
@@ -231,7 +232,7 @@ static const pt_column change_columns[] = {
     {0},
 };
 
-/* Text has a column for each figure of a change. JSON and CSV have the change as one group. */
+/* Text has a column for each number of a change. JSON and CSV have the change as one group. */
 static const pt_column columns[] = {
     PT_COLUMN("self", NULL, GROUP, pt_diff_row, self, .members = change_columns),
     PT_COLUMN("total", NULL, GROUP, pt_diff_row, total, .members = change_columns,
@@ -253,7 +254,7 @@ static const pt_column columns[] = {
     PT_COLUMN("line", NULL, NUMBER, pt_diff_row, line, .marks = PT_JSON_FIRST),
 };
 
-/* Are all totals known? Both sides know what is below a function, or have no samples. */
+/* Are all totals known? They are if both sides have stacks, or no samples. */
 static bool totals_known(const pt_diff_head *head)
 {
     return !PT_ANY(side, 2, head->summary[side].stacks > 0 && !head->summary[side].has_stacks);

@@ -177,7 +177,7 @@ static void json_line(pt_json_w *w, const pt_profile *p, uint32_t line, bool inl
 }
 
 /* Puts an object for each function of a location. An inlined function has the address of the frame
- * that it was inlined into. */
+ * into which it was inlined. */
 static void json_frame(pt_json_w *w, const pt_profile *p, uint32_t location)
 {
     const uint32_t first = p->location->line_first[location];

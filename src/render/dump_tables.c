@@ -1,8 +1,9 @@
-/* dump_tables.c: every table and column of the model, from a description of where each lies.
+/* dump_tables.c: every table and column of the model, from a description of the place of each
+ * column.
  *
- * A table keeps its values either in a pointer a column (locations) or in an array of structs
- * (mappings); `column` describes both. A list in a row (frames, lines, labels, values) has a kind
- * of its own.
+ * A table keeps its values either in one pointer for each column (locations) or in an array of
+ * structs (mappings); `column` describes both. A list in a row (frames, lines, labels, values) has
+ * a kind of its own.
  */
 #include "render/dump.h"
 
@@ -155,7 +156,7 @@ static void begin_value(sink *s)
     s->in_list = true;
 }
 
-/* A JSON string, for text too. */
+/* Puts a string as a JSON string, also in text. */
 static void put_string(sink *s, const pt_profile *p, uint32_t string)
 {
     begin_value(s);
@@ -195,7 +196,7 @@ static void put_uint(sink *s, uint64_t value)
         pt_outf(s->out, "%" PRIu64, value);
 }
 
-/* JSON numbers lose bits beyond 2^53 in many readers, so addresses are text there too. */
+/* JSON numbers lose bits beyond 2^53 in many readers, so addresses are strings in JSON also. */
 static void put_hex(sink *s, uint64_t value)
 {
     char text[24];

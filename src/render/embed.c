@@ -1,4 +1,4 @@
-/* embed.c: a page and the data that go into it. */
+/* embed.c: puts a page that has a place for its data. */
 #include "render/embed.h"
 
 #include <string.h>

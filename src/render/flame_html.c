@@ -1,6 +1,6 @@
 /* flame_html.c: the page with the data in place of its marker. The data are one JSON object inside
- * a script element of type application/json: nothing in them runs, and no "<" stands in them, so
- * that no name can end the element.
+ * a script element of type application/json: so no part of the data runs as code. The data have no
+ * "<", so that no name can end the element.
  */
 #include "render/flame_html.h"
 

@@ -4,14 +4,14 @@
 #include "render/report.h"
 #include "view/flame.h"
 
-/* The page holds boxes of at least half a pixel at this width, eight screens of 4,000 pixels:
- * zooming shows them. If there are more than PT_FLAME_HTML_MAX_NODES boxes, which open without
- * delay, the narrowest are left out. */
+/* The page holds all boxes that are at least half a pixel wide at this width (eight screens of
+ * 4,000 pixels), since zooming shows narrow boxes. A page with PT_FLAME_HTML_MAX_NODES boxes still
+ * opens without delay; if there are more boxes, the narrowest are left out. */
 #define PT_FLAME_HTML_WIDTH_PX  32000
 #define PT_FLAME_HTML_MAX_NODES 60000
 
-/* Writes the page of web/ with the data in it, as docs/flame-data.md describes them; errors stay in
- * out. Texts may be anything. */
+/* Writes the page of web/ with the data in the form that docs/flame-data.md describes; errors stay
+ * in out. Texts may contain any characters. */
 void pt_render_flame_html(pt_out *out, const pt_flame *flame, const pt_report_head *head);
 
 /* Writes the data alone. */

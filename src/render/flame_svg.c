@@ -5,7 +5,7 @@
  * ... script </svg>
  *
  * Labels have a monospaced font. They are cut by a width of characters that is larger than in any
- * common font, so that they fit with the viewer's font. Colours are classes of
+ * common font, so that labels fit whatever font the viewer has. Colours are classes of
  * flame_svg.css.
  */
 #include "render/flame_svg.h"
@@ -29,7 +29,7 @@
 #define LEAST_PX      0.25
 #define CHANGE_STEPS  8 /* as in web/src/palette.ts */
 #define NARROW_BAR_PX 4
-#define NARROW_PX     3 /* boxes below this width have no edge, which would cover them */
+#define NARROW_PX     3 /* narrower boxes have no edge, since an edge would cover them */
 
 typedef struct {
     pt_out *out;
@@ -65,8 +65,8 @@ static bool fits_columns(const char *text, size_t bytes, unsigned room)
     return columns <= room;
 }
 
-/* Puts as much of the text as fits in `room` columns, with "…" where it is cut; nothing if fewer
- * than three characters fit. */
+/* Puts as much of the text as fits in `room` columns, with "…" where the text is cut. Puts nothing
+ * if fewer than three characters fit. */
 static void put_fitting(pt_out *out, const char *text, size_t bytes, unsigned room)
 {
     if (fits_columns(text, bytes, room)) {
@@ -117,7 +117,8 @@ static void put_numbers(const drawing *d, const char *what, int64_t value)
     pt_outf(d->out, " (%.2f%%)", f->whole > 0 ? 100.0 * (double)value / (double)f->whole : 0);
 }
 
-/* Of a difference: puts both sides of a sum. both: their sum; before: the base's part of it. */
+/* For a difference: puts the values of both sides. both: the sum of the two values; before: the
+ * base's value. */
 static void put_sides(const drawing *d, const char *what, int64_t both, int64_t before)
 {
     const char *const unit = pt_flame_text(d->flame, d->flame->event_unit);
@@ -166,7 +167,7 @@ static void put_hover(const drawing *d, uint32_t node)
     pt_out_text(d->out, "</title>");
 }
 
-/* The name, or, if it is too long, its last part. */
+/* Puts the name or, if the name is too long, its last part. */
 static void put_label(const drawing *d, uint32_t string, unsigned room)
 {
     const char *text = pt_flame_text(d->flame, string);
@@ -175,8 +176,8 @@ static void put_label(const drawing *d, uint32_t string, unsigned room)
     put_fitting(d->out, text, bytes, room);
 }
 
-/* The class of a difference's box: 0 = the largest decrease, CHANGE_STEPS = no change, twice that =
- * the largest increase. */
+/* The class of a difference's box: 0 = the largest decrease, CHANGE_STEPS = no change, 2 *
+ * CHANGE_STEPS = the largest increase. */
 static unsigned change_step(const pt_flame *f, uint32_t node)
 {
     const int64_t change = pt_flame_change(f, node);
@@ -205,7 +206,7 @@ static void put_box(const drawing *d, uint32_t node, double x, double width)
     pt_out_text(d->out, "</g>\n");
 }
 
-/* Each node begins where its elder siblings end, or, in order of time, in its own place. */
+/* Each node begins where its elder siblings end, or, in order of time, at its own place. */
 static void put_boxes(const drawing *d)
 {
     const pt_flame *f = d->flame;

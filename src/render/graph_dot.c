@@ -1,7 +1,7 @@
 /* graph_dot.c: the graph in the language of Graphviz.
  *
  *   N1        a node: font by its share of the largest flat, colour by its share of the whole
- *   N1_0      a nodelet: a label of its samples; NN1_0 and NN1_0_0 are numeric ones
+ *   N1_0      a nodelet: a label of N1's samples; NN1_0 and NN1_0_0 are numeric labels
  *   N1 -> N2  an edge: weight, width and colour by its share of the whole, dotted if residual
  *
  * The rules are those of google/pprof, internal/graph/dotgraph.go.
@@ -19,7 +19,7 @@
 typedef struct {
     const pt_graph_report *report;
     const pt_graph *graph;
-    uint32_t *number;  /* per node: its place in the list from 1; 0 = not listed */
+    uint32_t *number;  /* per node: the node's place in the list, from 1; 0 = not listed */
     bool *has_nodelet; /* per node */
     uint64_t most_flat;
     pt_buf buf;
@@ -47,8 +47,8 @@ void pt_put_dot_text(pt_buf *buf, const char *text)
     }
 }
 
-/* The bytes of a name that pitot's own graphs show; "…" stands for the rest. dot text repeats a
- * name at its node and twice at each of the node's edges. */
+/* The bytes of a name that pitot's own graphs show; "…" stands for the other bytes. The limit is
+ * needed because dot text has a name at its node, and twice at each of the node's edges. */
 enum { NAME_BYTES = 1000 };
 
 static void put_name(const drawing *d, pt_buf *buf, const char *name)
@@ -65,7 +65,8 @@ static void put_name(const drawing *d, pt_buf *buf, const char *name)
     pt_put_text(buf, "…");
 }
 
-/* Puts the name of a tag. google/pprof joins several labels by "\\n", which is not escaped. */
+/* Puts the name of a tag. google/pprof joins several labels by "\\n"; these two characters are not
+ * escaped. */
 static void put_tag_name(const drawing *d, pt_buf *buf, const char *name)
 {
     const char *join;
@@ -77,7 +78,8 @@ static void put_tag_name(const drawing *d, pt_buf *buf, const char *name)
     put_name(d, buf, name);
 }
 
-/* A value with its unit, escaped because the unit is a text of the profile. The caller frees. */
+/* A value with its unit, escaped because the unit is a text of the profile. The caller frees the
+ * text. */
 static char *value_text(const drawing *d, int64_t value)
 {
     pt_buf buf = PT_BUF_INIT, escaped = PT_BUF_INIT;
@@ -94,8 +96,8 @@ static unsigned byte_of(double x)
     return x * 255 >= 0 && x * 255 < 256 ? (unsigned)(x * 255) : 0; /* NaN is 0 */
 }
 
-/* Puts the colour of a share: -1 is green, 0 grey, 1 red; the power moves the colours between away
- * from grey. */
+/* Puts the colour of a share: -1 is green, 0 grey, 1 red. The power makes the shares between these
+ * less grey. */
 static void put_colour(drawing *d, double share, bool background)
 {
     double saturation = background ? 0.1 : 1.0;

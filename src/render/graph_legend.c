@@ -1,4 +1,4 @@
-/* graph_legend.c: the figures and the legend of reports on a graph. */
+/* graph_legend.c: the values and the legend of reports on a graph. */
 #include "render/graph_report.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ void pt_legend_done(pt_legend *lines)
     *lines = (pt_legend){0};
 }
 
-/* The value as the report shows it. The caller frees. */
+/* The value as the report shows it. The caller frees the text. */
 static char *value_text(const pt_graph_report *report, int64_t value)
 {
     pt_buf buf = PT_BUF_INIT;

@@ -1,5 +1,5 @@
-/* graph_names.c: names short enough for a box of a graph. Each rule stands beside the regular
- * expression of google/pprof (internal/graph/graph.go) that it follows. */
+/* graph_names.c: names short enough for a box of a graph. The comment of each rule has the regular
+ * expression of google/pprof (internal/graph/graph.go) that the rule follows. */
 #include <string.h>
 
 #include "base/text.h"
@@ -47,7 +47,7 @@ static char *without_version(const char *name)
     return pt_strdup(name);
 }
 
-/* The last part of a Go package's path, and the rest of the name: ^(?:[\w\-\.]+\/)+([^.]+\..+) */
+/* The last part of a Go package's path, and the name after it: ^(?:[\w\-\.]+\/)+([^.]+\..+) */
 static char *go_name(const char *name)
 {
     char *found = NULL;
@@ -84,7 +84,7 @@ static char *java_name(const char *name)
     return name[length] == '(' || name[length] == '\0' ? pt_strndup(name, length) : NULL;
 }
 
-/* Bytes of a C++ class and method at the beginning, _*[A-Z]\w*::~?[_a-zA-Z]\w*(?:<.*>)?; 0: there
+/* Bytes of a C++ class and method at the beginning, _*[A-Z]\w*::~?[_a-zA-Z]\w*(?:<.*>)?; 0 if there
  * is none. */
 static size_t method_length(const char *name)
 {
@@ -102,7 +102,7 @@ static size_t method_length(const char *name)
     return end > 0 ? end : length;
 }
 
-/* The class and method behind as many namespaces as possible: ^(?:[_a-zA-Z]\w*::)+(...) */
+/* The class and method after as many namespaces as possible: ^(?:[_a-zA-Z]\w*::)+(...) */
 static char *cpp_name(const char *name)
 {
     char *found = NULL;

@@ -1,5 +1,5 @@
-/* graph_report.h: a call graph (view/graph.h) in the language of Graphviz; figures and legend of
- * all reports on a graph.
+/* graph_report.h: a call graph (view/graph.h) in the language of Graphviz; values and legend of all
+ * reports on a graph.
  *
  * The rules are those of google/pprof: internal/report/report.go, internal/measurement and
  * internal/graph/dotgraph.go.
@@ -18,13 +18,14 @@ typedef struct pt_graph_report {
     int64_t total;           /* 100 %: pt_graph_total */
     const char *type;        /* of the event; with mean "mean_cpu" */
     const char *sample_unit; /* of the event */
-    const char *unit;        /* of the figures: "minimum", "auto", "ms"; pt_graph_unit replaces
-                                "minimum" */
+    const char *unit;        /* unit of the values: "minimum", "auto", "ms"; pt_graph_unit replaces
+                              * "minimum" */
     double ratio; /* 1/-divide_by: the factor of all values, which are then cut to whole numbers;
                    * 0 = 1 */
     double node_fraction, edge_fraction; /* for the legend */
     bool compact;                        /* no legend about the profile */
-    int64_t max_degree;         /* of a drawing: edges into a node, and out of it; 0 = any number */
+    int64_t max_degree;         /* for a drawing: the most edges into a node, and the most out of
+                                 * it; 0 = any number */
     const char *title;          /* base name of the main mapping's file, or NULL */
     const char *const *filters; /* "focus=parse", ... */
     size_t filter_count;

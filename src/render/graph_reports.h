@@ -7,19 +7,19 @@
 #include "view/peek.h"
 #include "view/traces.h"
 
-/* Each function with its callers above and its callees below. */
+/* Write each function with its callers above and its callees below. */
 void pt_peek_text(pt_out *out, const pt_look *look, const pt_report_head *head,
                   const pt_peek *peek);
 void pt_peek_json(pt_out *out, const pt_report_head *head, const pt_peek *peek);
 void pt_peek_csv(pt_out *out, const pt_report_head *head, const pt_peek *peek);
 
-/* Whole stacks, the heaviest first, each with the labels of its trace. */
+/* Write whole stacks, the heaviest first, each with the labels of its trace. */
 void pt_traces_text(pt_out *out, const pt_look *look, const pt_report_head *head,
                     const pt_traces *traces);
 void pt_traces_json(pt_out *out, const pt_report_head *head, const pt_traces *traces);
 void pt_traces_csv(pt_out *out, const pt_traces *traces);
 
-/* Each key of labels with its values and their sums. */
+/* Write each key of labels with its values, and for each value the sum of its samples. */
 void pt_labels_text(pt_out *out, const pt_look *look, const pt_report_head *head,
                     const pt_labels_view *labels);
 void pt_labels_json(pt_out *out, const pt_report_head *head, const pt_labels_view *labels);

@@ -19,7 +19,7 @@
 
 typedef struct {
     pt_out *out;  /* to text */
-    pt_buf *text; /* of the line that was begun, without its heading */
+    pt_buf *text; /* text of the line that was begun, without the line's heading */
     pt_out *page;
     const pt_look *look;
     const pt_profile *p;
@@ -29,7 +29,7 @@ typedef struct {
 /* Puts the line that was begun, wrapped to the terminal. */
 static void end_line(const info_page *page)
 {
-    if (page->text->size > 0) page->text->size--; /* its newline */
+    if (page->text->size > 0) page->text->size--; /* removes the newline */
     if (page->look->width > 0)
         pt_text_put_wrapped(page->page, page->look, HEADING_COLUMNS, HEADING_COLUMNS,
                             pt_buf_text(page->text));
@@ -38,7 +38,7 @@ static void end_line(const info_page *page)
     pt_buf_clear(page->text);
 }
 
-/* Begins a line; the heading is NULL on all but the first of its lines. */
+/* Begins a line. heading: NULL for all lines of a heading except the first. */
 static void begin_line(const info_page *page, const char *heading)
 {
     const char *const word = heading ? heading : "";
@@ -266,7 +266,7 @@ static void put_lacks(const info_page *page)
         begin_line(page, i == 0 ? "missing" : NULL);
         if (lack->count > 0) pt_outf(page->out, "%s ", pt_count_of(lack->count).text);
         if (lack->of > 0) pt_outf(page->out, "of %s ", pt_count_of(lack->of).text);
-        /* A new recording holds no names, but reports find them in the mapped files. */
+        /* A new recording holds no names, but reports find the names in the mapped files. */
         const bool can_find = lack->kind == PT_LACK_NAMES && page->info->mapping_count > 0;
         pt_outf(page->out, "%s%s\n", lack_text[lack->kind],
                 can_find ? "; reports look for names in the mapped files" : "");

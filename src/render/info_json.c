@@ -4,7 +4,7 @@
 #include "render/column.h"
 #include "render/report.h"
 
-/* Puts null for 0, which stands for unknown. */
+/* Puts the value, or null for 0, which stands for unknown. */
 static void put_known(pt_json_w *w, const char *key, int64_t value)
 {
     pt_json_key_int_or_null(w, key, value, value != 0);

@@ -1,4 +1,5 @@
-/* listing.c: a row for each function, then a row for each of its source lines or instructions. */
+/* listing.c: prints a row for each function, then a row for each source line or instruction of the
+ * function. */
 #include "render/listing.h"
 
 #include <inttypes.h>
@@ -90,13 +91,14 @@ typedef struct {
     pt_buf text;
 } writer;
 
-/* Columns before the text of a row, without its line number or address. */
+/* The number of columns before the text of a row, without the columns of its line number or
+ * address. */
 static size_t columns_before(const writer *w)
 {
     return 2 * ((size_t)w->width + 8) + 3;
 }
 
-/* The columns of the terminal that are left for a text behind `used` columns; 0: no limit. */
+/* The columns of the terminal that are left for a text after `used` columns; 0 = no limit. */
 static size_t room_behind(const writer *w, size_t used)
 {
     if (w->look->width == 0) return 0;
@@ -286,7 +288,8 @@ void pt_listing_text(pt_out *out, const pt_look *look, const pt_report_head *hea
 
 /* ---- JSON and CSV ---- */
 
-/* A line, an instruction or a function with its values. Members of a kind's own stand apart. */
+/* A line, an instruction or a function with its values. Members that only one of these kinds has
+ * are listed separately. */
 typedef struct {
     const char *function, *file, *text;
     uint64_t line;

@@ -5,8 +5,9 @@
 #include "render/report.h"
 #include "view/listing.h"
 
-/* Prints source lines, or, of a listing without them, instructions. with_calls: each line's calls
- * stand below it. Above instructions stands the source line, where it changes. */
+/* Prints source lines or, if the listing has none, instructions. with_calls: the calls of each line
+ * are printed below the line. Before an instruction of another source line, this source line is
+ * printed. */
 void pt_listing_text(pt_out *out, const pt_look *look, const pt_report_head *head,
                      const pt_listing *listing, bool with_calls);
 /* The same as the report `list` or `disasm`. */
@@ -16,16 +17,17 @@ void pt_listing_csv(pt_out *out, const pt_report_head *head, const pt_listing *l
 
 /* ---- What the page shares ---- */
 
-/* The width of a column of values that fits those of count functions and their rows. */
+/* The width of a column of values that fits the values of `count` functions and their rows. */
 int pt_listing_width(const pt_summary *summary, const pt_code_function *function, size_t count);
 /* Digits of the largest line number of a function, at least 4. */
 int pt_listing_digits(const pt_code_function *function);
-/* Puts four columns: self, its share of the whole, total, its share. A value of 0 is blank. */
+/* Puts four columns: self, self's share of the whole, total, total's share of the whole. A value of
+ * 0 is blank. */
 void pt_listing_put_values(pt_out *out, const pt_summary *summary, int width, int64_t whole,
                            int64_t self, int64_t total);
 /* Puts source text for a terminal or a page: a tab becomes spaces up to the next multiple of 8
  * columns. */
 void pt_put_source(pt_buf *buf, const char *text, size_t size);
-/* Puts "  y += x;": two blanks and the source of an instruction without its indentation, if known.
- */
+/* Puts "  y += x;": two blanks and the source of an instruction without its
+ * indentation. Puts nothing if the source is not known. */
 void pt_put_row_source(pt_buf *buf, const pt_code_row *row);

@@ -1,5 +1,5 @@
-/* look.h: how a report may look at the place where it is read: colours, width, long names. The
- * command line sets it; a pipe gets no colour and no width. */
+/* look.h: how a report may look where it is read: colours, width, long names. The command line sets
+ * it; a pipe gets no colour and no width. */
 #pragma once
 
 #include <stdbool.h>

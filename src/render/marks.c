@@ -1,6 +1,6 @@
-/* marks.c: renders view/marks.h, behind the tracks of a timeline. Columns of marks: length, count,
- * bars over time, name, thread; of counters: value at the end, largest value, bars, name, process;
- * of single marks: time, length, name, thread.
+/* marks.c: writes the marks and counters of view/marks.h, after the tracks of a timeline. Columns
+ * of marks: length, count, bars over time, name, thread; of counters: value at the end, largest
+ * value, bars, name, process; of single marks: time, length, name, thread.
  *
  *     marks
  *       2.5ms        1  ▁ ▇          GCMajor  GeckoMain, thread 12
@@ -120,7 +120,7 @@ static void put_thread(pt_json_w *w, uint32_t pid, uint32_t tid, const char *com
     pt_json_key_text(w, "comm", comm);
 }
 
-/* The bytes of a mark's picture; 0: the mark has none. */
+/* The bytes of a mark's picture; 0 if the mark has none. */
 static uint64_t picture_bytes(const pt_profile *p, const pt_mark *mark)
 {
     const uint32_t text = pt_sample_label_text(p, mark->sample, PT_MARKER_PICTURE);
@@ -128,7 +128,8 @@ static uint64_t picture_bytes(const pt_profile *p, const pt_mark *mark)
     return pt_is_picture(pt_text(p, text), bytes) ? bytes : 0;
 }
 
-/* Returns n: JSON has every nth picture of the marks, so that pictures take some 4 MB at most. */
+/* Returns n: JSON has only every nth picture of the marks, so that the pictures take at most about
+ * 4 MB. */
 static uint64_t nth_picture(const pt_profile *p, const pt_marks_view *marks)
 {
     enum { PICTURES_MAX_BYTES = 4 << 20 };

@@ -8,7 +8,7 @@
 enum { TITLE_BYTES = 12, FIRST_WIDTH = PT_COLUMN_WIDTHS - PT_EVENT_PARTS_MAX };
 
 /* A column's title: the beginning of the event's type, with "?" for characters other than letters,
- * digits and "-_.:/". The caller frees. */
+ * digits and "-_.:/". The caller frees the title. */
 static char *title_of(const char *type)
 {
     char *const title = pt_strndup(type, TITLE_BYTES);

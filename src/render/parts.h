@@ -18,8 +18,8 @@ typedef struct pt_part_columns {
     char *text[PT_PART_TEXTS]; /* keys and titles */
 } pt_part_columns;
 
-/* Puts the columns of the summary's parts before the name's column. self_at, total_at: offsets of
- * the arrays of the parts' values in a row's struct. place: as of pt_column. *columns borrows
+/* Puts the columns of the summary's parts before the name's column. self_at, total_at: offsets in a
+ * row's struct of the arrays with the values of the parts. place: as in pt_column. *columns borrows
  * *ret_parts. The caller calls pt_part_columns_done. */
 void pt_part_columns_init(pt_part_columns *ret_parts, pt_columns *columns,
                           const pt_summary *summary, size_t self_at, size_t total_at,

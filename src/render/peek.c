@@ -12,7 +12,7 @@
 #include "render/column.h"
 #include "render/graph_reports.h"
 
-/* A row of text and of CSV: a function's self or total, or a caller or a callee of it. */
+/* A row of text and of CSV: a function's self or total, or a caller or callee of the function. */
 typedef struct {
     const char *function, *role;
     pt_peek_other of;
@@ -44,7 +44,7 @@ static pt_value_text part_text(const pt_columns *columns, const pt_column *colum
     return is_of_total(row) ? (pt_value_text){""} : pt_cell_text(columns, column, row);
 }
 
-/* The number of calls. It is not known of a function whose only known caller is itself. */
+/* The number of calls. It is not known for a function whose only known caller is itself. */
 static pt_value_text calls_text(const pt_columns *columns, const pt_column *column, const void *row)
 {
     const bool is_none = is_of_total(row) && ((const shown_row *)row)->of.calls == 0;

@@ -1,7 +1,7 @@
-/* policy.h: the Content Security Policy of each page that we write. A page runs its own script and
- * style, by their hashes, and no others. It loads nothing; only the page of `pitot serve` may send
- * requests, to its own server. The server of a page adds where the page may be embedded
- * (frame-ancestors, sandbox). embed.S makes the policies of the hashes that the build computes
+/* policy.h: the Content Security Policy of each page that pitot writes. A page runs its own script
+ * and style, by their hashes, and no others. It loads nothing; only the page of `pitot serve` may
+ * send requests, to its own server. The server of a page adds where the page may be embedded
+ * (frame-ancestors, sandbox). embed.S makes the policies from the hashes that the build computes
  * (tools/embed-hashes).
  */
 #pragma once

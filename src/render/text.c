@@ -48,7 +48,7 @@ static bool is_shown(uint32_t c, int valid)
     return valid && pt_is_visible(c);
 }
 
-/* Columns of a character of so many bytes. */
+/* The number of columns of the character c, which has `count` bytes. */
 static size_t width_of(uint32_t c, int valid, const uint8_t *bytes, size_t count)
 {
     char escape[PT_VISIBLE_MAX];
@@ -78,7 +78,7 @@ size_t pt_text_width(const char *text)
     return width;
 }
 
-/* Puts the characters that lie in columns [from, to). */
+/* Puts those characters of the text that lie in its columns [from, to). */
 static void put_columns(pt_out *out, const char *text, size_t from, size_t to)
 {
     const uint8_t *at = (const uint8_t *)text;

@@ -7,17 +7,17 @@
 #include "base/units.h"
 #include "render/look.h"
 
-/* Columns that a text takes on a terminal: 0 for combining marks, 2 for wide characters (East Asian
- * wide and fullwidth, emoji), else 1. A character that is shown as an escape has the columns of the
- * escape. */
+/* The number of columns that a text takes on a terminal. A character takes 0 for combining marks, 2
+ * for wide characters (East Asian wide and fullwidth, emoji), else 1. A character that is shown as
+ * an escape has the columns of the escape. */
 size_t pt_text_width(const char *text);
 
 /* Puts the text without characters that a terminal obeys. If it is wider than `limit` columns
  * (below 8: no limit), "..." replaces its middle, since names differ at their ends. */
 void pt_text_put(pt_out *out, const char *text, size_t limit);
 
-/* As pt_text_put, for a function's name, which is made brief first (brief.h) unless the look has
- * long_names. */
+/* Like pt_text_put, for a function's name. The name is first made brief (brief.h), unless the look
+ * has long_names. */
 void pt_text_put_name(pt_out *out, const pt_look *look, const char *name, size_t limit);
 
 /* "util.h:12", without the folders; "util.h" without a line; "" without a file. The caller frees.
@@ -27,24 +27,25 @@ char *pt_where_text(const char *file, int64_t line);
 /* The parts of a row that fit the terminal. A row is a name, two spaces, a place (file:line) and a
  * mark ("  (inlined)"). */
 typedef struct pt_text_fit {
-    size_t name, place;       /* limits for pt_text_put_name and pt_text_put; 0: no limit */
-    bool has_place, has_mark; /* false: do not put it, for lack of room */
+    size_t name, place;       /* limits for pt_text_put_name and pt_text_put; 0 = no limit */
+    bool has_place, has_mark; /* false: there is no room for the place or the mark, so do not put
+                               * it */
 } pt_text_fit;
 
 /* Fits a row to the look's width. used: columns before the name. place, mark: "" = none. If the row
- * is too wide, a mark beside a place is left out; a mark without a place stays if 8 columns are
- * left for the name. Then the longer of name and place is cut, then both to the same width. If less
- * than 24 columns are left for both, the place is left out. */
+ * is too wide, a mark that comes with a place is left out; a mark without a place stays if 8
+ * columns are left for the name. Then the longer of name and place is cut, then both to the same
+ * width. If less than 24 columns are left for both, the place is left out. */
 pt_text_fit pt_text_fit_row(const pt_look *look, size_t used, const char *name, const char *place,
                             const char *mark);
 
 /* Puts the text and a newline, wrapped at spaces if the terminal has less room. used: columns
- * before the text; indent: columns before its second and further lines. A word wider than a line is
+ * before the text; indent: columns before the second and further lines. A word wider than a line is
  * cut in the middle. */
 void pt_text_put_wrapped(pt_out *out, const pt_look *look, size_t used, size_t indent,
                          const char *text);
-/* Puts a text of several lines, and wraps each that is too wide. Lines keep the spaces that they
- * begin with. */
+/* Puts a text of several lines, and wraps each line that is too wide. Lines keep the spaces that
+ * they begin with. */
 void pt_text_put_lines(pt_out *out, const pt_look *look, size_t indent, const pt_buf *text);
 
 /* Puts n spaces. */
@@ -62,7 +63,7 @@ typedef enum {
 void pt_text_colour(pt_out *out, const pt_look *look, pt_colour colour);
 void pt_text_colour_end(pt_out *out, const pt_look *look, pt_colour colour);
 
-/* A share of 0..1 as a percentage: "45.2%", "0.04%", "<0.01%", "100%", "0%"; negative ones as
+/* A share of 0..1 as a percentage: "45.2%", "0.04%", "<0.01%", "100%", "0%"; a negative share as
  * "-3.1%". */
 typedef struct {
     char text[16];

@@ -34,7 +34,7 @@ uint32_t pt_timeline_fitting_steps(const pt_look *look)
     return look->width > taken + STEPS_LEAST ? look->width - taken : STEPS_LEAST;
 }
 
-/* The label behind a track's bars: "process 7  app". The caller frees. */
+/* The label after a track's bars: "process 7  app". The caller frees the label. */
 static char *label_of(const pt_track *track)
 {
     pt_buf label = PT_BUF_INIT;

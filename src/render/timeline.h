@@ -5,16 +5,18 @@
 #include "view/marks.h"
 #include "view/timeline.h"
 
-/* The number of steps whose bars, with a label, fit the width of the look: 10 to 60. */
+/* The largest number of steps, from 10 to 60, with which the bars and a label fit the width of the
+ * look. */
 uint32_t pt_timeline_fitting_steps(const pt_look *look);
 
-/* A line for each track: its sums as bars of eight heights, the highest of the track being full. */
+/* Write a line for each track. Its sums are bars of eight heights; the largest sum of the track has
+ * a full bar. */
 void pt_timeline_text(pt_out *out, const pt_look *look, const pt_report_head *head,
                       const pt_timeline *timeline);
 /* As JSON: the sums of each step, and of each part of each second, then the marks. */
 void pt_timeline_json(pt_out *out, const pt_report_head *head, const pt_timeline *timeline,
                       const pt_profile *profile, const pt_marks_view *marks);
-/* A line for the marks of each name and thread, for each counter, and for each mark that is listed.
+/* Write a line for each name and thread of marks, for each counter, and for each listed mark.
  */
 void pt_marks_text(pt_out *out, const pt_look *look, const pt_timeline *timeline,
                    const pt_marks_view *marks);

@@ -8,8 +8,8 @@
 
 #define MOSTLY 0.95 /* a larger share of an own caller is not shown as a number */
 
-/* The place of a row, "util.h:12", without the folders (JSON and CSV have them); "": it is unknown,
- * or a part of the row's name. */
+/* The place of a row, "util.h:12", without its folders, which JSON and CSV have; "" if the place is
+ * unknown, or is a part of the row's name. */
 static char *place_of(const pt_top *top, const pt_top_row *row)
 {
     const bool is_beside = top->by == PT_BY_FUNCTION || top->by == PT_BY_ADDRESS;
@@ -17,8 +17,8 @@ static char *place_of(const pt_top *top, const pt_top_row *row)
     return pt_where_text(row->file, row->line);
 }
 
-/* The text about a row's own caller: "<- Ledger::append  ledger.cc:88 62%". has_file: there is room
- * for the file. */
+/* The text about the function of the program that called the row: "<- Ledger::append  ledger.cc:88
+ * 62%". has_file: there is room for the file. */
 static char *caller_of(const pt_own_caller *caller, bool has_file)
 {
     pt_buf text = PT_BUF_INIT;
@@ -31,7 +31,7 @@ static char *caller_of(const pt_own_caller *caller, bool has_file)
 
 enum { VALUES = 1, HALVES }; /* widths: of self and total, of half of their intervals */
 
-/* Half of an interval, under a title that says its confidence. */
+/* Makes the cell: half of the interval. The column's title states the confidence. */
 static pt_value_text half_text(const pt_columns *columns, const pt_column *column, const void *row)
 {
     if (row == NULL) return pt_half_title(PT_CONFIDENCE);

@@ -54,7 +54,7 @@ static const pt_column frame_columns[] = {
     PT_COLUMN("inlined", NULL, FLAG, shown_frame, inlined),
 };
 
-/* The stack in a row of CSV: its frames' names, leaf first, separated by semicolons. */
+/* The stack in a row of CSV: the names of its frames, leaf first, separated by semicolons. */
 typedef struct {
     pt_trace of;
     const char *stack, *labels;

@@ -1,5 +1,5 @@
-/* tree.c: the call tree: numbers in columns, then guides from each row to its children. An
- * only child stands in its parent's column.
+/* tree.c: the call tree: numbers in columns, then guides from each row to its children. A child
+ * without siblings is printed in the column of its parent.
  *
  *      total%    total   self%    self
  *      100.0%        6      0%       0  start
@@ -8,7 +8,7 @@
  *       50.0%        3   50.0%       3  │  ↓ read
  *       16.7%        1   16.7%       1  └─ emit
  *
- * In a tree of call arcs the number of calls stands before the name.
+ * In a tree of call arcs the number of calls comes before the name.
  */
 #include <stdlib.h>
 
@@ -41,7 +41,8 @@ static const pt_tree_row *row_at(const void *row)
     return row;
 }
 
-/* Is self known? A call from elsewhere does not show its part of the function's self. */
+/* Is self known? It is not for a row that is marked `elsewhere`, since another row shows the
+ * function's self. */
 static bool self_known(const pt_columns *columns, const void *row)
 {
     return !row_at(row)->elsewhere;
@@ -62,7 +63,7 @@ static bool is_named(const pt_columns *columns, const void *row)
     return !is_folded(columns, row);
 }
 
-/* A row that stands for several functions has no self of its own in text. */
+/* A row that stands for several functions has no self in text. */
 static pt_value_text self_text(const pt_columns *columns, const pt_column *column, const void *row)
 {
     return is_folded(columns, row) ? (pt_value_text){""} : pt_cell_text(columns, column, row);

@@ -6,8 +6,8 @@
 
 #include "base/units.h"
 
-/* The latest texts. A row often has the values of the row above: each row of a deep stack has the
- * same total. */
+/* The latest texts. A row often has the same values as the row above it: for instance all rows of a
+ * deep stack have the same total. */
 typedef struct {
     char unit[32]; /* "" = empty */
     int64_t value;

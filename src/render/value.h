@@ -16,13 +16,13 @@ pt_value_text pt_value_of(const char *unit, int64_t value);
 /* The title of a column of half intervals: "+-95%". */
 pt_value_text pt_half_title(double confidence);
 
-/* The texts of a total and of its share; "-" if the profile has no stacks: no total is known
+/* The texts of a total and of its share; "-" if the profile has no stacks, since no total is known
  * then. */
 pt_value_text pt_total_of(const pt_summary *summary, int64_t value);
 pt_percent pt_total_share_of(const pt_summary *summary, double share);
 
-/* Widens *width, at first the width of the column's title, to the text of the value. Call it for
- * each value of the column. */
+/* Widens *width to the text of the value, if that is wider. *width begins with the width of the
+ * column's title. Call it for each value of the column. */
 void pt_value_fit(int *width, const char *unit, int64_t value);
 
 /* The colour of a row with this share of the whole: hot from 10 % on, warm from 2 % on. */

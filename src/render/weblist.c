@@ -1,5 +1,5 @@
-/* weblist.c: the page. A row is text in columns, as on a terminal; a line with instructions is an
- * element that opens. */
+/* weblist.c: writes the page. A row is text in columns, as on a terminal. A source line with
+ * instructions is an element that opens to show them. */
 #include "render/weblist.h"
 
 #include <inttypes.h>
@@ -49,7 +49,7 @@ static int heat_of(const writer *w, int64_t self)
     return x >= 0.2 ? 4 : x >= 0.08 ? 3 : x >= 0.02 ? 2 : x > 0 ? 1 : 0;
 }
 
-/* Columns before a line's text, without its number. */
+/* The number of columns before a line's text, without the columns of the line's number. */
 static int columns_before(const writer *w)
 {
     return 2 * (w->width + 8) + 3;

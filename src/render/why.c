@@ -42,8 +42,9 @@ static void put_place(pt_buf *to, const pt_look *look, const pt_why_place *place
 }
 
 /* Puts the function, and its file unless the name has the file in it, as "[libz.so.1+0x12]" has.
- * Returns true if the time may be spent in functions that this function calls. The finding's share
- * may be less than the function's total: samples that show a cause belong to another finding. */
+ * Returns true if the text may include time in functions that this function calls. The finding's
+ * share may be less than the function's total: samples that show a cause belong to another
+ * finding. */
 static bool put_symptom(pt_buf *to, const pt_look *look, const pt_why_finding *f)
 {
     const char *const name = f->kind == PT_WHY_LIBRARY && f->via != NULL ? f->via : f->symptom;
@@ -70,7 +71,7 @@ static void put_own(pt_buf *to, const pt_look *look, const pt_why_finding *f)
     if (f->place.name[0] != '[') pt_putf(to, " itself");
 }
 
-/* Puts " below ", or ", 43.1% of it below " if the place has less than 80 % of the finding. */
+/* Puts " below ", or ", 43.1% of it below " if less than 80 % of the finding is below the place. */
 static void put_part(pt_buf *to, double share, const char *before, const char *word)
 {
     if (share < 0.8)
@@ -80,7 +81,7 @@ static void put_part(pt_buf *to, double share, const char *before, const char *w
     pt_putf(to, " %s ", word);
 }
 
-/* Is the event known to be CPU time? Plain samples may also be of time on the clock. */
+/* Is the event known to be CPU time? Plain samples may also measure wall time. */
 static bool is_of_cpu(const pt_summary *summary)
 {
     static const char *const others[] = {"off-cpu", "wall", "samples"};
@@ -116,8 +117,8 @@ static char *sentence_of(const pt_look *look, const pt_summary *summary, const p
     return pt_buf_take(&text, NULL);
 }
 
-/* The sentence behind its noun: "is spent copying memory below f (a.c:3)", "are spent in f itself",
- * "comes from f itself". The caller frees. */
+/* The part of the sentence after its noun: "is spent copying memory below f (a.c:3)", "are spent in
+ * f itself", "comes from f itself". The caller frees the text. */
 static char *predicate_of(const pt_look *look, const pt_summary *summary, const char *noun,
                           const pt_why_finding *f)
 {

@@ -4,6 +4,6 @@
 #include "render/report.h"
 #include "view/why.h"
 
-/* Put each finding with its share, its cause and its place. */
+/* Write each finding with its share, its cause and its place. */
 void pt_why_text(pt_out *out, const pt_look *look, const pt_report_head *head, const pt_why *why);
 void pt_why_json(pt_out *out, const pt_report_head *head, const pt_why *why);

@@ -1,6 +1,6 @@
-/* aggregate.h: makes a profile coarser: removes details that distinguish frames. Rows that become
+/* aggregate.h: makes a profile coarser: removes details by which frames differ. Rows that become
  * equal stay separate in the tables, as in google/pprof (profile/profile.go, Aggregate); views fold
- * them. Only profiles that are written need this; reports fold in the view (view/fold.h).
+ * them. Only written profiles need this, since reports merge equal frames by view/fold.h.
  */
 #pragma once
 

@@ -32,7 +32,7 @@ static bool is_place(const pt_profile *p, uint32_t location, uint32_t line, cons
     return strcmp(text + bytes, number) == 0;
 }
 
-/* Does a report show the frame by this name, and only such frames? */
+/* Does a report show the frame, and no other frames, by this name? */
 static bool is_called(const pt_profile *p, uint32_t location, uint32_t line, const char *name)
 {
     const uint32_t function = function_of(p, line);

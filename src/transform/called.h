@@ -1,7 +1,8 @@
-/* called.h: which frames a name means that was copied from a report. No other code decides it.
+/* called.h: decides which frames are meant by a name that was copied from a report. No other code
+ * decides this.
  *
  *   main                        a function
- *   main /src/main.c:7          the same, with the place that some rows have
+ *   main /src/main.c:7          the same function, with the place that some rows show
  *   [libfoo.so+0x1200..]        a frame without a name
  *   [libfoo.so]  /src/main.c    all frames in that file, unless a row has this name
  */
@@ -14,10 +15,10 @@ typedef bool pt_called_fn(const pt_profile *p, uint32_t location, uint32_t line,
 
 /* The possible meanings of a name, the closest first: a row of that name; frames without a name in
  * the mapped file; all frames in the mapped file or source file. A name has the first of these
- * meanings that fits any frame of the profile. */
+ * meanings with which it names any frame of the profile. */
 enum { PT_CALLED_COUNT = 3 };
 extern pt_called_fn *const pt_called[PT_CALLED_COUNT];
 
-/* The meaning of the name in the profile: the first that fits a frame. NULL: none fits, so the text
- * is no name. */
+/* The meaning of the name in the profile: the first meaning that fits a frame. Returns NULL if none
+ * fits, so that the text is not a name. */
 pt_called_fn *pt_called_find(const pt_profile *p, const char *name);

@@ -1,5 +1,6 @@
-/* filter_int.h: the steps of pt_filter. Each replaces step->result->profile by its result and
- * counts in step->result. A step is called only if the query has one of its options. */
+/* filter_int.h: the steps of pt_filter. Each step replaces step->result->profile by the step's
+ * result, and adds its counts to step->result. A step is called only if the query has one of its
+ * options. */
 #pragma once
 
 #include "transform/filter.h"
@@ -23,9 +24,9 @@ pt_status pt_filter_tag_keys(pt_filter_step *step, pt_error *reterr);
 /* Compiles the pattern of one option for the current profile. */
 pt_status pt_filter_compile(const pt_filter_step *step, pt_filter_kind kind,
                             pt_pattern *ret_pattern, pt_error *reterr);
-/* Makes `profile` the current one and takes over its reference. */
+/* Makes `profile` the current profile of the step and takes over the caller's reference to it. */
 void pt_filter_replace(pt_filter_step *step, const pt_profile *profile);
-/* Drops all call arcs: they have neither times nor labels, so no query can select them. */
+/* Drops all call arcs: arcs have neither times nor labels, so a query cannot select them. */
 void pt_filter_drop_arcs(pt_filter_step *step);
-/* The number of samples of each stack (or each label set). The caller frees it. */
+/* The number of samples of each stack (or each label set). The caller frees the array. */
 uint32_t *pt_filter_count(const uint32_t *row_of_sample, uint32_t samples, uint32_t rows);

@@ -2,7 +2,7 @@
  * rules apply once per location, then once per distinct stack.
  *
  *   texts      functions' names and files, mapped files     -> does it match? (once)
- *   locations  focus, ignore, gone: the rules that match    -> one byte a location
+ *   locations  focus, ignore, gone: the rules that match    -> one byte per location
  *   stacks     the bytes of the frames, joined              -> dropped, and why
  */
 #include <string.h>
@@ -100,8 +100,8 @@ static void apply_to_locations(filtering *f)
         if (gone) f->location[l] |= GONE;
         f->any_gone |= gone;
         for (uint32_t line = first[l]; line < first[l + 1]; line++) {
-            /* The lines of a location that is gone stay in the table: nothing refers to them. pprof
-             * removes them from files that it writes. */
+            /* The lines of a location that is gone stay in the table: no stack refers to them any
+             * more. pprof removes such lines from the files that it writes. */
             f->line_stays[line] |= gone && !f->pprof;
             f->any_line_gone |= !f->line_stays[line];
         }
@@ -148,7 +148,7 @@ static void apply_to_stacks(filtering *f)
     }
 }
 
-/* An arc is dropped when a stack of its two ends would be, or when one end is gone. */
+/* An arc is dropped if a stack of its two ends would be dropped, or if one end is gone. */
 static bool drops_arc(const void *context, uint32_t from, uint32_t to)
 {
     const filtering *f = context;
@@ -157,8 +157,8 @@ static bool drops_arc(const void *context, uint32_t from, uint32_t to)
     return (any & (IGNORED | GONE)) || !(any & FOCUSED);
 }
 
-/* True if the pattern matches any location. Earlier rules skip later patterns for a location, so
- * this tests all locations again. */
+/* True if the pattern matches any location. The rules do not test later patterns on a location that
+ * an earlier pattern decides, so this function tests all locations again. */
 static bool matches_anywhere(filtering *f, int kind)
 {
     return PT_ANY(l, f->profile->location->t.count,

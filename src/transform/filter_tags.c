@@ -74,7 +74,7 @@ static double convert_unit(int64_t value, const char *from, const char *to, cons
     return pt_unit_convert_any(value, from, to, ret_unit);
 }
 
-/* Parses one number with an optional colon before or after it. */
+/* Parses a number with an optional colon before or after the number. */
 static bool one_bound(const char *text, const bound *b, number_range *range)
 {
     const bool colon_before = text[0] == ':' && b->begin == text + 1;

@@ -1,7 +1,7 @@
 /* filter_time.c: selects samples by time.
  *
  *   12.5,13.75        from 12.5 s to 13.75 s of the profile's own clock, both included; if both
- *                     are before the first sample, they count from it
+ *                     are before the first sample, they count from the first sample
  *   12.5,  ,13.75     from a time on; up to a time
  *   1,2 5,6           several ranges, separated by blanks
  *   10%-20%           of the time between the first sample and the last
@@ -147,8 +147,8 @@ static bool parse_clock(const char *at, const char *end, time_range *ret)
            ret->first <= ret->last;
 }
 
-/* If the range lies before the first sample, no sample is in it by the profile's clock: then its
- * seconds count from the first sample. */
+/* If the range lies before the first sample, no sample is in it by the profile's clock: in this
+ * case the seconds of the range count from the first sample. */
 static void count_from_first(const time_choice *c, time_range *range)
 {
     const int64_t named = range->last != INT64_MAX ? range->last : range->first;
@@ -180,8 +180,8 @@ static bool parse_shares(const char *at, const char *end, double *ret_from, doub
     return *ret_from <= *ret_to && *ret_from <= 1;
 }
 
-/* The time at a share of the span. The span may exceed a signed number; the result never exceeds
- * the last time. */
+/* The time at a share of the span. The span may be too large for a signed number; the result is
+ * never after the last time. */
 static int64_t share_of(const time_choice *c, double share)
 {
     const uint64_t span = (uint64_t)c->last - (uint64_t)c->first;

@@ -10,11 +10,11 @@
 typedef struct {
     const pt_profile *profile;
     bool *own;        /* per location */
-    uint32_t foreign; /* the location that stands for all others */
+    uint32_t foreign; /* the location that stands for all code that is not the program's */
 } folding;
 
-/* Per location: has it a line that stays, or no lines and code that is the program's? The caller
- * frees. */
+/* Returns a flag for each location: has the location a line that stays, or no lines and code that
+ * is the program's? The caller frees the flags. */
 static bool *own_locations(const pt_profile *p, const bool *own_line, const bool *own_nameless)
 {
     const pt_locations *const l = p->location;
@@ -49,7 +49,7 @@ static bool is_foreign_call(const void *context, uint32_t from, uint32_t to)
 }
 
 /* Reports the number of calls from the program's functions to other functions. A profile of call
- * arcs has no stacks that show which caller a callee's self belongs to, so it counts for
+ * arcs has no stacks that show which caller a callee's self belongs to, so this self counts for
  * PT_FOREIGN_NAME. */
 static void say_lost_arcs(const folding *f, pt_diag *diag)
 {
@@ -62,7 +62,7 @@ static void say_lost_arcs(const folding *f, pt_diag *diag)
                 "counts for '" PT_FOREIGN_NAME "'");
 }
 
-/* The profile with one more location, the last, whose function is PT_FOREIGN_NAME. */
+/* Makes the profile with one more location at the end, whose function is PT_FOREIGN_NAME. */
 static pt_status add_foreign(const pt_profile *p, const pt_profile **ret_extended, pt_error *reterr)
 {
     pt_builder *const b = pt_builder_extend(p);

@@ -201,7 +201,8 @@ pt_samples *pt_samples_pick(const pt_samples *old, const uint32_t *row, uint32_t
     return samples;
 }
 
-/* Makes the samples without dropped ones. new_stack may be NULL: the stacks did not change. */
+/* Makes the samples without those that are dropped. new_stack: the new row of each stack; NULL if
+ * the stacks did not change. */
 static pt_samples *edit_samples(const pt_samples *old, const pt_frames_edit *edit,
                                 const uint32_t *new_stack)
 {

@@ -8,16 +8,18 @@
 #include "model/profile.h"
 
 typedef struct pt_frames_edit {
-    /* Per row of the line table: false: removed. NULL: all stay. If a location loses only some
-     * lines, the others keep their order. */
+    /* Per row of the line table: true if the line stays. NULL: all lines stay. If a location loses
+     * only some lines, its other lines keep their order. */
     const bool *line_stays;
     /* Per stack: writes the remaining frames to ret_frames (which has room for all), leaf first,
-     * and returns their number. NULL: all stay. */
+     * and returns their number. NULL: all frames stay. */
     uint32_t (*edit_stack)(const void *context, uint32_t stack, uint32_t *ret_frames);
     const void *context;
-    /* Flags per stack and per label set: true = its samples are dropped. NULL = none are. */
+    /* Flags per stack and per label set: true = the samples of this stack or label set are dropped.
+     * NULL = no samples are dropped. */
     const bool *stack_dropped, *set_dropped;
-    /* Whether an arc is dropped; an arc is treated like a stack of two frames. NULL: none is. */
+    /* Tells if an arc is dropped; an arc is treated like a stack of two frames. NULL: no arc is
+     * dropped. */
     bool (*drops_arc)(const void *context, uint32_t from, uint32_t to);
 } pt_frames_edit;
 
@@ -60,7 +62,7 @@ typedef struct pt_set_maker {
 void pt_set_maker_init(pt_set_maker *maker);
 /* Adds a label to the next set. */
 void pt_set_maker_put(pt_set_maker *maker, const pt_label *label);
-/* Interns the set of the labels put since the last commit; returns its row. */
+/* Interns the set of the labels that were put since the last commit; returns the row of the set. */
 uint32_t pt_set_maker_commit(pt_set_maker *maker);
 /* Returns the table; frees the maker. */
 pt_label_sets *pt_set_maker_finish(pt_set_maker *maker);
@@ -70,7 +72,7 @@ pt_label_sets *pt_set_maker_finish(pt_set_maker *maker);
 pt_samples *pt_samples_pick(const pt_samples *from, const uint32_t *rows, uint32_t count);
 
 /* The unknown fields without those of the messages in `lost` (1u << pt_message); reports the loss
- * to diag. NULL if none is lost. */
+ * to diag. NULL if no fields are lost. */
 pt_unknowns *pt_unknowns_without(const pt_unknowns *from, unsigned lost, pt_diag *diag);
 
 /* A copy of a column; NULL for NULL. */

@@ -13,8 +13,8 @@
 #include "transform/frames.h"
 
 /* Kinds of locations. FRAME + row: a function of the language in that row of `languages`; FILE_OF +
- * row: code of its interpreter's file. MACHINERY: a builtin of V8 that is_machinery recognizes.
- * MEMORY: memory without a file. */
+ * row: code in the file of that language's interpreter. MACHINERY: a builtin of V8 that
+ * is_machinery recognizes. MEMORY: memory without a file. */
 enum { LANGUAGES = 4, PYTHON = 0 };
 enum {
     OTHER,
@@ -32,7 +32,7 @@ static bool is_python_file(const char *path)
     return pt_python_version_of_name(path, &major, &minor);
 }
 
-/* Languages whose interpreter is a mapped file of its own, without other code. */
+/* Languages whose interpreter is a mapped file that has no other code. */
 static const struct {
     const char *mapping; /* of the language's frames */
     bool (*is_file)(const char *path);
@@ -109,8 +109,8 @@ static bool is_frame(uint8_t kind)
     return kind == JAVASCRIPT || (kind >= FRAME && kind < FRAME + LANGUAGES);
 }
 
-/* Is a frame of this kind removed? caller: the kind of its caller; has: the kinds of frames that
- * the stack has. */
+/* Is a frame of this kind removed? caller: the kind of the frame's caller; has: the kinds of frames
+ * that the stack has. */
 static bool is_folded(uint8_t kind, uint8_t caller, const bool has[KINDS])
 {
     if (kind == MACHINERY) return has[JAVASCRIPT];
@@ -126,7 +126,8 @@ static uint8_t kind_of_location(const pt_profile *p, uint32_t location, uint8_t 
     return of_mapping;
 }
 
-/* The kind of each location; the caller frees it. *ret_any: some location is a frame of a language.
+/* The kind of each location; the caller frees the array. *ret_any is true if a location is a frame
+ * of a language.
  */
 static uint8_t *kinds_of_locations(const pt_profile *p, bool *ret_any)
 {

@@ -4,14 +4,14 @@
 
 #include "model/profile.h"
 
-/* Removes the frames of CPython's mapped file from stacks with frames of Python, and those of PHP,
- * Ruby and Perl from stacks with frames of these languages. Frames of other files stay: C
- * extensions, the C library. From stacks with frames of JavaScript it removes their machine code,
- * and the builtins of V8 that execute bytecode or call functions. Other builtins and V8's functions
- * in C++ stay: Builtins_ArrayMap, the collector. Returns a new reference, to the same profile if
+/* Removes the frames of CPython's mapped file from stacks with frames of Python, and likewise for
+ * PHP, Ruby and Perl. Frames of other files stay: C extensions, the C library. From stacks with
+ * frames of JavaScript it removes the frames of these functions' machine code, and of the builtins
+ * of V8 that execute bytecode or call functions. Other builtins (Builtins_ArrayMap) and V8's
+ * functions in C++ (the garbage collector) stay. Returns a new reference, to the same profile if
  * nothing changes. */
 const pt_profile *pt_fold_interpreter(const pt_profile *profile, pt_diag *diag);
 /* For each location: does pt_fold_interpreter remove its frames from all stacks? For a location
- * that no stack has, its mapped file decides. The caller frees the array; NULL: the profile has no
- * frames of these languages, so nothing is removed. */
+ * that no stack has, the mapped file decides. The caller frees the array. Returns NULL if the
+ * profile has no frames of these languages, so that nothing is removed. */
 bool *pt_folded_locations(const pt_profile *profile);

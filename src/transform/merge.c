@@ -83,12 +83,12 @@ uint32_t pt_merge_string(adding *a, uint32_t string)
 typedef struct {
     uint64_t bytes, file_offset;
     uint32_t name;  /* string of the result: build id, else the source's own id, else file */
-    uint32_t kind;  /* which of these three */
+    uint32_t kind;  /* which of these three tables */
     uint64_t start; /* of memory without a file, which is not shared between processes */
 } mapping_key;
 
-/* Is it the mapping of gmon.out? That has neither the name nor the size of its program, only linked
- * addresses. */
+/* Is it the mapping of gmon.out? Such a mapping has neither the name nor the size of its program,
+ * only linked addresses. */
 static bool is_linked_image(const pt_mapping *m)
 {
     return (m->flags & PT_MAPPING_HAS_BIAS) != 0 && m->start == 0 && !m->build_id &&
@@ -171,8 +171,9 @@ static uint32_t map_function(adding *a, uint32_t row)
     return a->function[row];
 }
 
-/* Compares the lines of two locations by pprof's key. A mistake in pprof's key includes the column
- * of the last line only, so locations that differ in another column become the first of them. */
+/* Compares the lines of two locations by pprof's key. A mistake in pprof's key includes only the
+ * column of the last line, so of locations that differ only in other columns the first stands for
+ * all. */
 static bool same_keyed_lines(const pt_line *x, const pt_line *y, size_t count)
 {
     return !PT_ANY(i, count,
@@ -248,8 +249,8 @@ uint32_t pt_merge_location(adding *a, uint32_t row)
     return a->location[row] = pt_builder_location(a->b, &location, a->line.items, a->line.count).v;
 }
 
-/* Stacks are mapped and hashed in batches before they are interned, so that their index entries are
- * in the processor's cache by then. */
+/* Stacks are mapped and hashed in batches before they are interned, so that the index entries that
+ * they need are in the processor's cache by then. */
 #define AHEAD_MAX 16
 #define MAPPED    (PT_NONE - 1) /* mapped, not interned yet; never an id */
 
@@ -259,7 +260,7 @@ typedef struct {
     size_t count, frames;
 } mapped_stacks;
 
-/* Appends the stack's frames to those that were mapped before. */
+/* Appends the stack's frames to the frames that were mapped before. */
 static void map_stack(adding *a, uint32_t row, mapped_stacks *mapped)
 {
     const uint32_t depth = pt_stack_depth(a->p, row);
@@ -279,8 +280,8 @@ static void map_stack(adding *a, uint32_t row, mapped_stacks *mapped)
 
 static void intern_mapped(adding *a, const mapped_stacks *mapped)
 {
-    size_t at = 0, known = 0; /* frames before the current stack; of these, frames of stacks that
-                                 the result had already */
+    size_t at = 0, known = 0; /* at: number of frames before the current stack; known: how many of
+                               * these are in stacks that the result had already */
     for (size_t i = 0; i < mapped->count; i++)
         pt_builder_stack_fetch(a->b, mapped->hash[i]);
     for (size_t i = 0; i < mapped->count; i++) {
@@ -581,7 +582,7 @@ static void report_drops(const pt_merge *m)
     }
 }
 
-/* Merges the result once more, alone: this drops rows that the sum made superfluous. */
+/* Merges the result once more, alone: this drops rows that the summing made superfluous. */
 static pt_status merge_again(const pt_profile **profile, const bool *keep, bool pprof,
                              pt_diag *diag, pt_error *reterr)
 {

@@ -28,8 +28,9 @@ static bool same_event(const pt_profile *p, uint32_t event, const struct any_eve
            strcmp(pt_text(p, a->unit), pt_text(other->profile, b->unit)) == 0;
 }
 
-/* The profile's event for each event of the union; PT_NONE: it has none. Each event is used once,
- * so two with equal names stay separate. The caller frees the result. */
+/* For each event of the union, the profile's event, or PT_NONE if the profile does not have it.
+ * Each event is used only once, so two events with equal names stay separate. The caller frees the
+ * result. */
 static uint32_t *own_events(const pt_profile *p, const all_events *all)
 {
     uint32_t *const own = pt_alloc(all->count + 1, sizeof *own);

@@ -41,8 +41,8 @@ static bool same_event(adding *a, uint32_t ours, uint32_t theirs)
            map_string(a, a->p->event->row[theirs].unit) == unit;
 }
 
-/* Finds the profile's event for each event of the result: the one at the same place if it is equal,
- * else the first equal one. */
+/* Finds the profile's event for each event of the result: the event at the same place if that is
+ * equal, else the first equal event. */
 static void find_events(adding *a)
 {
     const uint32_t theirs = a->p->event->t.count;
@@ -56,7 +56,7 @@ static void find_events(adding *a)
     }
 }
 
-/* "cpu/nanoseconds", for a message. The caller frees it. */
+/* "cpu/nanoseconds", for a message. The caller frees the text. */
 static char *event_text(const char *type, const char *unit)
 {
     return pt_strf("%s/%s", type, unit);
@@ -188,7 +188,8 @@ static void first_header(adding *a, pt_provenance *into, const pt_provenance *fr
         *strings[i] = map_string(a, *strings[i]);
 }
 
-/* Adds two figures; 0 means unknown, and the sum with one unknown figure is unknown. */
+/* Adds two numbers. 0 means unknown. If one of the numbers is unknown, so is the sum: *ret_unknown
+ * is then true. */
 static int64_t add_known(int64_t x, int64_t y, bool *ret_unknown)
 {
     if ((x == 0) == (y == 0)) return pt_saturating_add(x, y);

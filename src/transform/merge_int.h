@@ -20,7 +20,8 @@ struct pt_merge_quirks {
 };
 
 struct pt_merge {
-    const pt_merge_rules *rules; /* of pt_merge_new_by: rules that replace all others; or NULL */
+    const pt_merge_rules *rules; /* the rules of pt_merge_new_by, which replace all other rules; or
+                                  * NULL */
     void *merging;               /* the state of these rules */
     bool pprof;                  /* exactly google/pprof's keys and header */
     pt_builder *builder;
@@ -28,7 +29,8 @@ struct pt_merge {
     uint32_t profile_count;
     uint32_t event_count;
     bool *everywhere;            /* [event_count]: every profile so far has the event */
-    const bool *keep;            /* NULL, or a flag for each event of the first profile: merge it */
+    const bool *keep;            /* NULL, or a flag for each event of the first profile, true if the
+                                  * event is merged */
     pt_index mapping_index;      /* key -> mapping of the builder */
     PT_VECTOR(uint32_t) comment; /* comments so far, as strings of the builder */
     pt_index comment_index;      /* rows of comment */
@@ -40,15 +42,16 @@ struct pt_merge {
     } extra;
     pt_index extra_index; /* rows of extra */
     struct pt_merge_quirks quirks;
-    struct pt_merge_sides *sides; /* arcs, bins and blocks so far; NULL: none */
+    struct pt_merge_sides *sides; /* arcs, bins and blocks so far; NULL = none */
     bool samples_only;
     uint64_t sides_dropped;
     uint64_t unknown_dropped, times_dropped;
     /* Some profiles lack the CPU time used, or the CPU time seen. */
     bool used_unknown, seen_unknown;
 
-    /* The profile that was added last, and the result's rows of its tables. Profiles of one program
-     * often have equal tables; comparing tables is much faster than looking up each row. */
+    /* The profile that was added last, and for the rows of its tables the rows of the result.
+     * Profiles of one program often have equal tables; comparing tables is much faster than looking
+     * up each row. */
     const pt_profile *last;
     uint32_t *last_string, *last_function, *last_location;
 };

@@ -4,8 +4,8 @@
  *   bin     range, mapping, event                           counts are summed
  *   block   address, mapping                                counts are summed
  *
- * Rows are collected here, since sums change until the last profile, and written to the result at
- * the end. A sum that reaches its limit is reported. */
+ * Rows are collected in these tables, since sums change until the last profile, and are written to
+ * the result at the end. A sum that reaches its limit is reported. */
 #include "transform/merge_int.h"
 
 #include "base/grow.h"
@@ -26,7 +26,7 @@ struct pt_merge_sides {
     PT_VECTOR(pt_bin) bin;
     PT_VECTOR(pt_block) block;
     pt_index arc_index, bin_index, block_index;
-    /* Arcs of some profile have costs; those of some profile have none. */
+    /* has_cost: a profile has arcs with costs; lacks_cost: a profile has arcs without costs. */
     bool has_cost, lacks_cost;
     double rate_hz; /* clock rate of the first profile's bins */
     bool rates_differ;

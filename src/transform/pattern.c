@@ -20,7 +20,8 @@ static bool matches_itself(const char *text)
     return yes;
 }
 
-/* Does the pattern's text, as an expression, match all frames that it means as a name? */
+/* Does the pattern's text, read as an expression, match all frames that it names if it is read as a
+ * name? */
 static bool matches_all(pt_pattern *m, pt_called_fn *is_it)
 {
     const pt_profile *const p = m->profile;

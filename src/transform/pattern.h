@@ -1,11 +1,11 @@
 /* pattern.h: matches the text of a query against each string of a profile, at most once; for use
  * inside transform.
  *
- * A query's text about frames is a regular expression, or a name that was copied from a report
- * (called.h). It is a name if frames have this name, and if as an expression it does not match all
- * of these frames, or does not match itself. So "main" is an expression, which also matches
- * "remain"; "operator()" and "[libfoo.so+0x1200..]" are names. With pprof's rules each text is an
- * expression. */
+ * A query's text about frames is either a regular expression or a name that was copied from a
+ * report (called.h). The text is a name if frames have this name and the text, read as an
+ * expression, does not match all these frames or does not match itself. So "main" is an expression,
+ * which also matches "remain"; "operator()" and "[libfoo.so+0x1200..]" are names. With pprof's
+ * rules each text is an expression. */
 #pragma once
 
 #include "base/regex.h"
@@ -14,13 +14,14 @@
 
 typedef struct pt_pattern {
     const pt_profile *profile;
-    const char *option;  /* its name, for messages; borrowed */
-    const char *text;    /* borrowed; NULL: the query lacks this option */
-    pt_regex *regex;     /* NULL if the text is a name that is no regular expression */
-    pt_called_fn *is_it; /* the text is a name; NULL: an expression */
-    bool of_places;      /* the names of frames without a name match, too */
-    uint8_t *answer;     /* per string: it was not tested yet, does not match, matches */
-    pt_error error;      /* sticky: matching took too long */
+    const char *option;  /* the option's name, for messages; borrowed */
+    const char *text;    /* borrowed; NULL if the query does not have this option */
+    pt_regex *regex;     /* NULL if the text is a name that is not a regular expression */
+    pt_called_fn *is_it; /* the meaning of the text as a name; NULL if the text is an expression */
+    bool of_places;      /* the names of places ("[libfoo.so+0x12]") of frames without a name also
+                          * match */
+    uint8_t *answer;     /* per string: not tested yet, does not match, or matches */
+    pt_error error;      /* sticky: set if matching took too long */
 } pt_pattern;
 
 typedef enum {
@@ -42,7 +43,8 @@ static inline bool pt_pattern_asked(const pt_pattern *pattern)
     return pattern->text != NULL;
 }
 
-/* Does a string match? For one pattern call either this function or _simple, not both. */
+/* Does a string match? For one pattern call only this function or only
+ * pt_pattern_matches_simple. */
 bool pt_pattern_matches(pt_pattern *pattern, uint32_t string);
 /* Does a function's name without its parameters match? See pt_simple_name. */
 bool pt_pattern_matches_simple(pt_pattern *pattern, uint32_t string);
@@ -52,11 +54,11 @@ bool pt_pattern_matches_line(pt_pattern *pattern, uint32_t location, uint32_t li
 bool pt_pattern_matches_place(pt_pattern *pattern, uint32_t location);
 /* Does the file mapped at the location match, or the location's place? */
 bool pt_pattern_matches_object(pt_pattern *pattern, uint32_t location);
-/* Does any line of the location match, or its mapped file? */
+/* Does any line of the location, or the location's mapped file, match? */
 bool pt_pattern_matches_location(pt_pattern *pattern, uint32_t location);
 
 /* The part of a function's name without a leading '.' (function descriptors of the PowerPC ELF v1
- * ABI) and without parameters: up to the first parenthesis that is not part of "(anonymous
- * namespace)" or "operator()". Points into name, not terminated. Source: google/pprof,
- * profile/prune.go, simplifyFunc. */
+ * ABI) and without parameters: that is, up to the first parenthesis that is not part of "(anonymous
+ * namespace)" or "operator()". The part is in `name` and does not end in a NUL; *ret_bytes is its
+ * length. Source: google/pprof, profile/prune.go, simplifyFunc. */
 const char *pt_simple_name(const char *name, size_t *ret_bytes);

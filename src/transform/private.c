@@ -20,14 +20,15 @@ typedef struct {
     size_t used_count;
 } cleaning;
 
-/* Folders of the system: a path below such a folder keeps it, so that the system's files differ
- * from the user's. */
+/* Folders of the system: a path below such a folder keeps the folder's name, so that the system's
+ * files differ from the user's. */
 static const char *const system_folder[] = {
     "/usr/include", "/usr/lib64", "/usr/lib", "/usr/bin", "/usr/sbin",
     "/usr/share",   "/lib64",     "/lib",     "/bin",     "/sbin",
 };
 
-/* Keys of labels: those that pitot gives to samples, and google/pprof's key of a base's samples. */
+/* Keys of labels: the keys that pitot gives to samples, and google/pprof's key of a base's
+ * samples. */
 static const char *const kept_label[] = {
     "pid",   "tid",    "cpu",      "comm",    "time",        "wait", "waker",
     "merge", "marker", "category", "counter", "pprof::base", "tier",
@@ -38,7 +39,7 @@ static const char *const kept_label[] = {
 /* The parts of a path that stay; the caller frees the text. */
 static char *clean_path(const char *path)
 {
-    const size_t bytes = strcspn(path, "?#"); /* of an address the query is removed, too */
+    const size_t bytes = strcspn(path, "?#"); /* the query of an address is also removed */
     const bool is_address = strstr(path, "://") != NULL;
     PT_FREE char *whole = is_address ? pt_strndup(path, bytes) : pt_strdup(path);
     const char *const backslash = strrchr(whole, '\\');
@@ -57,8 +58,9 @@ static bool is_word(char c)
            (c != '\0' && strchr("_.-+)]", c) != NULL);
 }
 
-/* The length of an address at the beginning of the text, to a blank, a quote or the end; brackets
- * that close behind it are not a part of it. 0 = there is none. */
+/* The length of an address at the beginning of the text, up to a blank, a quote or the end of the
+ * text; closing brackets at the end of the address are not a part of it. 0 if there is no
+ * address. */
 static size_t address_length(const char *text)
 {
     size_t bytes = 0;
@@ -71,8 +73,8 @@ static size_t address_length(const char *text)
     return bytes;
 }
 
-/* The length of an absolute path at the beginning of the text. Its folders may have blanks: it goes
- * on to the last slash before a quote or a new line. 0 = there is none. */
+/* The length of an absolute path at the beginning of the text. Its folders may have blanks: the
+ * path goes on to the last slash before a quote or a new line. 0 if there is no path. */
 static size_t path_length(const char *text)
 {
     if (text[0] != '/' && !pt_begins(text, "~/")) return 0;
@@ -81,7 +83,8 @@ static size_t path_length(const char *text)
     return (size_t)(last - text) + strcspn(last, " \t\n\"'`()[]{}<>,;=|:");
 }
 
-/* The text with [address] for addresses, and files' names for absolute paths; the caller frees it.
+/* The text with [address] for addresses, and with the file's name alone for absolute paths; the
+ * caller frees the text.
  */
 static char *clean_text(const char *text)
 {
@@ -218,7 +221,7 @@ static pt_label_sets *clean_labels(cleaning *c)
     return sets;
 }
 
-/* The samples with clean names of processes; NULL: samples have no such names. */
+/* The samples with clean names of processes; NULL if samples have no such names. */
 static pt_samples *clean_samples(cleaning *c)
 {
     const pt_samples *const old = c->p->sample;

@@ -4,8 +4,8 @@
  *   paths     the file's name stays, and the folder of the system that it is below
  *             (/usr/lib/x86_64-linux-gnu/libc.so.6: /usr/lib/libc.so.6)
  *   texts     in names of functions and labels, an address (https://...) becomes [address], and an
- *             absolute path its file's name
- *   labels    labels that pitot gives (private.c lists them) and that the caller names stay
+ *             absolute path becomes its file's name
+ *   labels    labels that pitot gives (private.c lists these) and that the caller names stay
  *   header    host, system, processor, command line, comments, address of documentation, patterns,
  *             ids of other tools and unknown fields are removed
  *
@@ -15,8 +15,8 @@
 
 #include "model/profile.h"
 
-/* Makes the profile without private data. keep_labels: "KEY,KEY" of more labels that stay as they
- * are; NULL = none. No string of the result is unused. A second call changes nothing more.
- * PT_ERR_LIMIT: there are too many strings. The caller unrefs *ret_profile. */
+/* Makes the profile without private data. keep_labels: "KEY,KEY": further labels that stay
+ * unchanged; NULL = none. No string of the result is unused. A second call changes nothing more.
+ * Fails with PT_ERR_LIMIT if there are too many strings. The caller unrefs *ret_profile. */
 pt_status pt_without_private(const pt_profile *profile, const char *keep_labels,
                              const pt_profile **ret_profile, pt_error *reterr);

@@ -11,7 +11,8 @@ enum { UNASKED, STAYS, GOES };
 
 /* The effect of the patterns on a location. */
 enum {
-    PRUNED = 1 << 0,  /* its outermost function matches: it is removed, with its callees */
+    PRUNED = 1 << 0,  /* the outermost function of the location matches: the frame is removed, with
+                       * its callees */
     TRIMMED = 1 << 1, /* an inlined function matches: only the functions around that stay */
 };
 
@@ -83,7 +84,7 @@ static uint32_t keep_outer_frames(const void *context, uint32_t stack, uint32_t 
     return depth - from;
 }
 
-/* Compiles a pattern that must match the whole name. NULL for the empty pattern. */
+/* Compiles a pattern that must match the whole name. Returns NULL for the empty pattern. */
 static pt_regex *whole_match(pruning *p, uint32_t pattern)
 {
     if (pt_text_bytes(p->profile, pattern) == 0) return NULL;

@@ -4,12 +4,12 @@
  *
  * The rules are those of google/pprof (profile/prune.go). From the root, the first function whose
  * complete simplified name matches drop_frames, and not keep_frames, is removed with all its
- * callees, but only after some frame that does not match.
+ * callees, but only if a frame nearer to the root does not match.
  */
 #pragma once
 
 #include "model/profile.h"
 
-/* The pruned profile; a new reference to the same one if nothing is pruned. An invalid pattern, or
- * one that takes too long, prunes nothing and is reported to diag (may be NULL). */
+/* The pruned profile, or a new reference to the same profile if nothing is pruned. A pattern that
+ * is invalid or takes too long prunes nothing and is reported to diag (may be NULL). */
 const pt_profile *pt_prune(const pt_profile *profile, pt_diag *diag);

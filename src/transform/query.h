@@ -1,6 +1,6 @@
 /* query.h: the query of a report: samples, frames, event. Command line, shell and URLs all fill
- * this struct. Strings are borrowed; NULL or "": not set. The option table that fills it is in
- * src/cmd. transform applies the fields in this order:
+ * this struct. Strings are borrowed; NULL or "" means not set. src/cmd has the option table that
+ * fills the struct. transform applies the fields in this order:
  *
  *   native                            frames of interpreters folded     interpreter.h
  *   tag_root, tag_leaf                frames made of labels            tags.h
@@ -36,10 +36,11 @@ typedef struct pt_query {
     const char *tag_ignore;  /* drop samples with a label that matches */
     const char *tag_show;    /* keep only labels whose key matches */
     const char *tag_hide;    /* drop labels whose key matches */
-    const char *tag_root;    /* "key,key": add a frame for each label at the root; the first one
-                                becomes the root */
-    const char *tag_leaf;    /* the same at the leaf; the last one becomes the leaf */
-    const char *tag_unit;    /* unit of numbers in these frames; "": the smallest */
+    const char *tag_root;    /* "key,key": add a frame for each label at the root; the first key
+                              * becomes the root */
+    const char *tag_leaf;    /* the same at the leaf; the last key becomes the leaf */
+    const char *tag_unit;    /* unit of the numbers in the frames of tag_root and tag_leaf; "" = the
+                              * smallest unit */
     bool mine;               /* keep only the program's own functions */
     int recursion;           /* pt_recursion */
     bool no_inlines;         /* keep only the outermost function of each frame */
@@ -49,5 +50,5 @@ typedef struct pt_query {
     bool no_private;         /* remove the data that identifies people and machines (private.h) */
     const char *keep_labels; /* labels that stay with no_private: "KEY,KEY" */
     bool pprof; /* exactly as google/pprof: its regular expressions (RE2), its reading of labels (a
-                   number 0 without a unit is none), its oddities */
+                 * number 0 without a unit is not a label), and its oddities */
 } pt_query;

@@ -12,7 +12,8 @@ typedef struct {
     pt_recursion which;
     uint32_t *function; /* per location: a number, equal for locations with the same functions */
     uint32_t
-        *place; /* per number: 1 + where its frame is in the stack that is edited; 0: nowhere */
+        *place; /* per number: 1 + the place of the function's frame in the edited stack; 0 = not in
+                 * the stack */
 } collapsing;
 
 static uint64_t hash_functions(const pt_profile *p, uint32_t location)
@@ -33,7 +34,8 @@ static bool have_same_functions(const pt_profile *p, uint32_t a, uint32_t b)
                   count * sizeof *p->line->function) == 0;
 }
 
-/* Numbers the locations by their functions. A location without functions is like no other. */
+/* Numbers the locations by their functions. Each location without functions gets a number of its
+ * own. */
 static void number_functions(collapsing *c)
 {
     const pt_profile *const p = c->profile;
@@ -50,7 +52,7 @@ static void number_functions(collapsing *c)
 }
 
 /* `kept` holds the `depth` frames, from the root on, that stay of the stack so far. Returns how
- * many of these stay when `location` follows: it replaces the frames behind them. */
+ * many of these frames stay when `location` follows; it then replaces all frames after them. */
 static uint32_t place_of(const collapsing *c, const uint32_t *kept, uint32_t depth,
                          uint32_t location)
 {

@@ -110,8 +110,8 @@ static int64_t wrapping_sum(const pt_profile *p, uint32_t event)
     return (int64_t)sum;
 }
 
-/* Scales each event of profile so that its sum is that of base. PT_ERR_USAGE unless both have the
- * same events in the same order and the same period type. */
+/* Scales each event of `profile` so that its sum is the sum of the same event in `base`. Fails with
+ * PT_ERR_USAGE unless both have the same events in the same order and the same period type. */
 static pt_status normalize_totals(const pt_profile *profile, const pt_profile *base,
                                   const pt_profile **ret_profile, pt_error *reterr)
 {
@@ -129,7 +129,7 @@ static pt_status normalize_totals(const pt_profile *profile, const pt_profile *b
 
 /* ---- one label on all samples ---- */
 
-/* The label sets without other texts of that key, and with the label. */
+/* The label sets without any other text for that key, and with the label key=text. */
 static pt_label_sets *sets_with(const pt_profile *p, uint32_t key, uint32_t text)
 {
     const pt_label_sets *const old = p->labels;

@@ -58,7 +58,7 @@ static pt_status find_parts(const pt_profile *p, const char *names, parts *ret_p
     return status;
 }
 
-/* The table of strings with one more string, the last. */
+/* The table of strings with one more string at the end. */
 static pt_strings *strings_with(const pt_strings *old, const char *text)
 {
     const uint32_t count = old->t.count;

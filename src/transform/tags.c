@@ -27,7 +27,8 @@ const char *pt_tag_unit_of(const pt_tag_units *units, uint32_t key)
     return found != NULL ? found->unit : NULL;
 }
 
-/* Adds a unit to a sorted list "a, b"; NULL is the empty list. Takes over list. */
+/* Adds a unit to a sorted list "a, b"; NULL is the empty list. Frees the old list; the caller frees
+ * the result. */
 static char *add_other(char *list, const char *unit)
 {
     pt_buf buf = PT_BUF_INIT;
@@ -186,7 +187,7 @@ typedef struct {
     pt_builder *builder;
     PT_VECTOR(const char *) root, leaf; /* wanted keys; point into root_text or leaf_text */
     char *root_text, *leaf_text;
-    uint64_t next_function, next_location; /* source ids; 0: the profile has none */
+    uint64_t next_function, next_location; /* source ids; 0 if the profile has no source ids */
     struct {
         struct tag_frame {
             uint32_t text, key, location;
@@ -194,8 +195,8 @@ typedef struct {
         size_t count, cap;
     } frame;
     pt_index frame_index;
-    /* Per label set: the index in `of_set` of its frames (roots, then leaves); PT_NONE: not made
-     * yet. */
+    /* Per label set: the index in `of_set` of the set's frames (roots, then leaves); PT_NONE = not
+     * made yet. */
     uint32_t *set_first;
     uint32_t *of_set;
     size_t of_set_count, of_set_cap;
@@ -226,7 +227,7 @@ static uint64_t id_behind(const uint64_t *ids, uint32_t count)
     return ids != NULL ? most + 1 : 0;
 }
 
-/* The frame of a text and key; makes it if necessary. */
+/* The frame of a text and key; makes the frame if it does not exist yet. */
 static uint32_t frame_of(tagging *t, const char *text, const char *key)
 {
     const uint32_t name = pt_builder_text(t->builder, text).v;

@@ -9,7 +9,7 @@
 #include "transform/query.h"
 
 typedef struct pt_tagged {
-    /* One reference; the given profile itself if the query has neither tag_root nor tag_leaf. */
+    /* One reference; the same profile if the query has neither tag_root nor tag_leaf. */
     const pt_profile *profile;
     bool root_matched, leaf_matched; /* some sample has a label of a key of tag_root, tag_leaf */
 } pt_tagged;
@@ -22,12 +22,12 @@ typedef struct pt_tagged {
 pt_status pt_tag_frames(const pt_profile *profile, const pt_query *query, pt_tagged *ret_tagged,
                         pt_diag *diag, pt_error *reterr);
 
-/* The unit of a key's numbers, and other units that occur with it. */
+/* The unit of a key's numbers, and the other units that occur with this key. */
 typedef struct pt_tag_unit {
     uint32_t key;     /* a string of the profile */
     const char *unit; /* the first unit in the samples; without any, "bytes" for the keys alignment
                          and request, else the key itself. Points into the profile, or static */
-    char *others;     /* "kilobytes, megabytes", sorted; owned; NULL: none */
+    char *others;     /* "kilobytes, megabytes", sorted; owned; NULL = none */
 } pt_tag_unit;
 
 typedef struct pt_tag_units {
@@ -38,7 +38,7 @@ typedef struct pt_tag_units {
 /* The units of all numeric labels in samples. pprof: a number 0 without a unit is no label. */
 pt_tag_units pt_tag_units_of(const pt_profile *profile, bool pprof);
 void pt_tag_units_done(pt_tag_units *units);
-/* The unit of a key (a string of the profile); NULL if no sample has a number of it. */
+/* The unit of a key (a string of the profile); NULL if no sample has a number with this key. */
 const char *pt_tag_unit_of(const pt_tag_units *units, uint32_t key);
 
 /* Converts the columns pid, tid, cpu and comm to labels; if with_time, also the column of times, as

@@ -75,7 +75,8 @@ static bool *find_cpu(const pt_profile *p, uint32_t cpu)
     return has_cpu;
 }
 
-/* Keeps the frames of user space, and the kernel's innermost frame that is not the scheduler's. */
+/* Keeps the frames of user space, and the innermost frame of the kernel that is not of the
+ * scheduler. */
 static uint32_t keep_frames(const void *context, uint32_t stack, uint32_t *ret_frames)
 {
     const folding *const f = context;
