@@ -11,13 +11,13 @@
  * Environment, read when a profile starts:
  *   CPUPROFILE            where to write. Programs that this one starts write FILE_PID, processes
  *                         of a parallel job (PMIx, Slurm, Hydra) FILE.rank-N or FILE.slurmid-N
- *   CPUPROFILE_FREQUENCY  samples a second of CPU time, a whole number, 100 unless set; above
+ *   CPUPROFILE_FREQUENCY  samples per second of CPU time, a whole number, 100 unless set; above
  *                         4000 it is 4000
  *   CPUPROFILESIGNAL      with CPUPROFILE, a signal's number: the first such signal starts FILE.0,
  *                         the second ends it, the third starts FILE.1, ...
  *   PITOT_RECORD_DIR      set by `pitot record`: an absolute directory in which each process leaves
  *                         a journal, PID.N.journal, and nothing else; CPUPROFILE is ignored then
- *   PITOT_RECORD_HZ       set by `pitot record`: the rate, in samples a second of CPU time
+ *   PITOT_RECORD_HZ       set by `pitot record`: the rate, in samples per second of CPU time
  *
  * All are ignored in programs with more rights than their caller (setuid, setgid, capabilities),
  * and in those that forbid it: see pitot_default_options below.

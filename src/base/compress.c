@@ -386,7 +386,7 @@ struct gzip_job {
     const uint8_t *data;
     size_t size, chunk_count;
     int level;
-    struct libdeflate_compressor **compressors; /* one a worker, created on first use */
+    struct libdeflate_compressor **compressors; /* one per worker, created on first use */
     uint32_t crc;
     pt_out *out;
 };

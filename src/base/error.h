@@ -5,7 +5,8 @@
  * or reads the environment.
  *
  * A fact that is no failure ("17 samples at address 0 kept as [unknown]") goes to a pt_diag, which
- * counts equal facts together. Commands print its summary, a server returns it, tests compare it.
+ * counts equal facts together. Commands print the summary of a pt_diag, a server returns it, and
+ * tests compare it.
  */
 #pragma once
 

@@ -1,9 +1,10 @@
 /* file.h: reading a whole file into a pt_blob, and writing a file that atomically replaces an
  * existing file.
  *
- * A pt_blob holds bytes and how to release them: anonymous memory, a mapped file, or the output of
- * compress.h. A reader that walks forward calls pt_blob_discard as it goes, so that the parsed
- * input and the structures made of it are never in memory together.
+ * A pt_blob holds bytes and knows how to release them, since they are anonymous memory, a mapped
+ * file, or the output of compress.h. A reader that walks forward calls
+ * pt_blob_discard as it goes, so that the parsed input and the structures made of it are never in
+ * memory together.
  *
  * Large regular files are mapped, since pages of a file cost no private memory. When another
  * process truncates a mapped file, reads past the new end raise SIGBUS. Files are therefore mapped
@@ -59,8 +60,8 @@ static inline uint8_t *pt_blob_bytes(pt_blob *blob)
 }
 /* Releases the whole pages before upto: the caller will not read those bytes again. */
 void pt_blob_discard(pt_blob *blob, size_t upto);
-/* False if a mapped file was truncated by at least a page since it was mapped; the missing bytes
- * were read as zeros. PT_FILE_SHRANK is the text of the error. */
+/* Returns false if a mapped file was truncated by at least a page since it was mapped; the missing
+ * bytes were read as zeros. PT_FILE_SHRANK is the text of the error. */
 bool pt_blob_intact(const pt_blob *blob);
 #define PT_FILE_SHRANK "became shorter while it was read"
 

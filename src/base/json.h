@@ -1,6 +1,6 @@
-/* json.h: JSON (RFC 8259): a streaming writer, and a reader that returns one token a call. Neither
- * builds a tree, and neither recurses. The locale's LC_NUMERIC must be "C", as it is when a program
- * starts.
+/* json.h: JSON (RFC 8259): a streaming writer, and a reader that returns one token per call.
+ * Neither of them builds a tree or recurses. The locale's LC_NUMERIC must be "C", as it is when a
+ * program starts.
  */
 #pragma once
 
@@ -18,7 +18,7 @@
  * object) is a bug and aborts. Write errors are sticky in the pt_out.
  */
 typedef enum {
-    PT_JSON_INDENT = 1,  /* two spaces a level; without the flag there is no white space */
+    PT_JSON_INDENT = 1,  /* two spaces per level; without the flag there is no white space */
     PT_JSON_IN_HTML = 2, /* "<" becomes \u003c, so that no </script> or <!-- can appear */
 } pt_json_flags;
 
@@ -125,7 +125,7 @@ typedef struct pt_json_r {
 
     const uint8_t *start, *pos, *end;
     pt_error *error;
-    uint8_t in_object[PT_JSON_DEPTH_MAX / 8]; /* a bit a level: 1 = object */
+    uint8_t in_object[PT_JSON_DEPTH_MAX / 8]; /* a bit for each level: 1 = object */
     int expect;                               /* the tokens that are allowed next */
     pt_buf scratch;
 } pt_json_r;

@@ -4,7 +4,7 @@
  *
  * The error is sticky: the first read beyond the end records offset and message and moves pos to
  * end. From then on every read returns zero or NULL, so a parser needs no branch after each read. A
- * parser checks pt_reader_ok() once a record, and before it uses a count as a size.
+ * parser checks pt_reader_ok() once per record, and before it uses a count as a size.
  *
  * A child reader (pt_reader_sub) covers a slice of its parent, such as a nested protobuf message. A
  * failure of a child also fails its parents. Readers own no memory and need no cleanup.

@@ -38,7 +38,7 @@ size_t pt_visible_ascii(const void *text, size_t size, const char *but)
 {
     const uint8_t *const bytes = text;
     const char *const excepted = but;
-    uint64_t is_in_run[4] = {~UINT64_C(0) << 0x20, ~UINT64_C(0) >> 1, 0, 0}; /* a bit a byte */
+    uint64_t is_in_run[4] = {~UINT64_C(0) << 0x20, ~UINT64_C(0) >> 1, 0, 0}; /* a bit per byte */
     for (; *but != '\0'; but++)
         is_in_run[(uint8_t)*but >> 6] &= ~(UINT64_C(1) << (*but & 63));
     size_t run = 0;

@@ -23,7 +23,7 @@ size_t pt_visible_ascii(const void *text, size_t size, const char *but);
 #define PT_VISIBLE_MAX 16 /* for the 4 bytes of the longest character */
 
 /* Writes the escape for the bytes (1 to 4) of a character that is not visible, or of an invalid
- * sequence. The escape is ASCII, one column a byte, without a NUL. Returns its length. */
+ * sequence. The escape is ASCII, one column per byte, without a NUL. Returns its length. */
 size_t pt_visible_escape(const uint8_t *bytes, size_t count, char to[PT_VISIBLE_MAX]);
 
 /* Is there a newline or a tab in the text? A pt_out to a terminal passes both characters unchanged,

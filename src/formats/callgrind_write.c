@@ -2,7 +2,7 @@
  * format.
  *
  * Stacks become calls: the own cost of a function at each line, and the inclusive cost of each
- * call, counted once a stack. A recursive call leads to a separate function, "f'2", as callgrind
+ * call, counted once per stack. A recursive call leads to a separate function, "f'2", as callgrind
  * names it with --separate-recs, so that no cost is counted twice at any depth. Inlined functions
  * are functions.
  *
@@ -28,7 +28,7 @@ typedef struct {
 
 /* Rows of a node, which are chained. */
 typedef struct {
-    uint32_t first, last; /* PT_NONE: none */
+    uint32_t first, last; /* PT_NONE = none */
 } chain;
 
 /* A function at a depth of its recursion, which KCachegrind shows as a function of its own. */
@@ -39,7 +39,7 @@ typedef struct {
 
 /* The own cost of a node at a line, or the cost of a call. */
 typedef struct {
-    uint32_t node, callee; /* callee PT_NONE: own cost */
+    uint32_t node, callee; /* if callee is PT_NONE, own cost */
     uint32_t next;         /* PT_NONE ends the chain */
     uint64_t calls;
     int64_t line, target_line;

@@ -10,7 +10,7 @@
 /* A word among the facts: the file states the end of each stack that did not end at the root. */
 #define PT_FACTS_ENDS_WORD "stack_end=root"
 
-/* Appends " name=value" for each known figure. */
+/* Appends " name=value" for each number that is known. */
 void pt_facts_put(pt_buf *text, const pt_provenance *from);
 /* Parses a word. Returns false if the word's name is unknown or its value is wrong; *into is then
  * undefined. */

@@ -18,7 +18,7 @@ typedef struct pt_folded_line {
     size_t stack_bytes; /* length of the names before the last count */
     int64_t last;
     bool last_rounded;
-    bool has_two; /* a second number stands before the last count */
+    bool has_two; /* the line has a second number before the last count */
     size_t first_stack_bytes;
     int64_t first;
     bool first_rounded;

@@ -91,7 +91,8 @@ typedef struct pt_gmon_facts {
     uint64_t histograms, arcs, block_records;
     pt_gmon_histogram first; /* valid if histograms > 0 */
 } pt_gmon_facts;
-/* Reads the layout from the plan. False if the profile was not read completely from a gmon.out. */
+/* Reads the layout from the plan. Returns false if the profile was not read completely from a
+ * gmon.out. */
 bool pt_gmon_read_facts(const pt_profile *p, pt_gmon_facts *ret_facts);
 
 /* The writers of the formats gmon and gmon-bsd. Errors as in pt_format.write. */

@@ -70,8 +70,8 @@ typedef struct jfr_types {
 } jfr_types;
 
 void jfr_types_done(jfr_types *t);
-/* Reads the metadata event; the reader stands after the event's size and type. An error makes the
- * reader fail. */
+/* Reads the metadata event; the reader must be at the byte after the event's size and type. An
+ * error makes the reader fail. */
 void jfr_read_metadata(jfr_types *t, pt_reader *r);
 /* The row of the type with that id; PT_NONE if there is none. */
 uint32_t jfr_type_row(const jfr_types *t, uint64_t id);

@@ -44,10 +44,10 @@ struct pt_journal_reading {
     /* For copied stacks: the mappings of an epoch of the current journal. */
     PT_VECTOR(pt_read_map) module;
     uint64_t listed; /* number of mappings that were examined for all lists so far */
-    uint32_t module_epoch, module_generation; /* PT_NONE: no list was made yet */
+    uint32_t module_epoch, module_generation; /* PT_NONE = no list was made yet */
     PT_VECTOR(pt_journal_kept_text) text;
     pt_index text_index;
-    const pt_machine *machine; /* the process's machine; NULL: unsupported */
+    const pt_machine *machine; /* the process's machine; NULL if it is not supported */
     pt_journal_spans spans;
     pt_index shared; /* builder ids of the mappings of all journals, by content */
     PT_VECTOR(pt_journal_known_map) map;

@@ -1,6 +1,6 @@
 /* journal_short.c: journals of processes that ended after a sample or two, which lie in one file
- * (PT_JOURNAL_SHORT). Each is converted to an ordinary journal. Any program of the recording may
- * write to the file, so each size and offset in the file is checked. */
+ * (PT_JOURNAL_SHORT). Each journal is converted to an ordinary journal. Any program of the
+ * recording may write to the file, so each size and offset in the file is checked. */
 #include <string.h>
 
 #include "formats/journal.h"

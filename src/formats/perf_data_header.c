@@ -1,7 +1,7 @@
 /* perf_data_header.c: the header of a perf.data: byte order, events, features.
  *
  *   file   | magic | size = 104 | attr_size | attrs, data, event_types: {offset, size} | features |
- *          behind the data: {offset, size} for each bit of features, ascending
+ *          after the data: {offset, size} for each bit of features, ascending
  *   pipe   | magic | size = 16 |  then everything is a record
  */
 #include "formats/perf_data.h"

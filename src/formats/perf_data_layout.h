@@ -166,7 +166,7 @@ enum {
 #define PT_PERF_CONTEXT_GUEST_USER    ((uint64_t)-2560)
 #define PT_PERF_CONTEXT_MAX           ((uint64_t)-4095)
 
-enum { /* features: sections behind a file's data, records of a pipe */
+enum { /* features: sections after a file's data, or records of a pipe */
        PT_PERF_FEATURE_BUILD_ID = 2,
        PT_PERF_FEATURE_HOST = 3,
        PT_PERF_FEATURE_RELEASE = 4,

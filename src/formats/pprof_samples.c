@@ -263,8 +263,8 @@ static bool add_packed_values(const pprof_reader *r, sample *s, const uint8_t *p
     return true;
 }
 
-/* Stores a label as a column. False if the key is no column's, or the column cannot hold the value.
- * Of several labels the first counts. */
+/* Stores a label as a column. Returns false if no column has this key, or if the column cannot hold
+ * the value. Of several labels with the same key the first counts. */
 static bool take_column(const pprof_reader *r, sample *s, uint32_t key, uint32_t text, int64_t num)
 {
     pt_sample *const c = &s->column;

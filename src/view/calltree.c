@@ -259,8 +259,8 @@ static bool is_folded(const planting *t, const group *child)
            (t->request->max_depth != 0 && child->depth > t->request->max_depth);
 }
 
-/* Sorts the children that will be shown and lays out their runs. The others are summed up in
- * *folded and get no run. Returns the number of shown ones; their order is in t->place. */
+/* Sorts the children that will be shown and lays out their runs. The other children are summed up
+ * in *folded and get no run. Returns the number of shown children; their order is in t->place. */
 static size_t lay_out_children(planting *t, uint64_t first, group *folded)
 {
     size_t shown = 0;

@@ -39,7 +39,7 @@ static bool counts_samples_of(const pt_profile *p, uint32_t count, uint32_t even
     return uncounted <= UNCOUNTED_MAX * all;
 }
 
-/* The event that counts the draws of another; PT_NONE: there is none. */
+/* The event that counts the draws of another event; PT_NONE if there is none. */
 static uint32_t count_of_draws(const pt_profile *p, uint32_t event)
 {
     static const char *const types[] = {"samples", "waits", "preemptions", "contentions",

@@ -93,8 +93,8 @@ typedef struct pt_flame {
     int64_t most_change; /* the largest magnitude of pt_flame_change */
     uint32_t rows;       /* deepest depth + 1 */
     /* The functions with the largest self and those with the largest total, at most 2 *
-     * PT_FLAME_FUNCTIONS. They are listed, because the nodes of a cut graph do not add up to a
-     * function's self and total. */
+     * PT_FLAME_FUNCTIONS. These functions are listed separately, because the nodes of a cut graph
+     * do not add up to the self and total of a function. */
     pt_flame_function *function;
     uint32_t function_count;
     uint64_t more_functions; /* functions that are not in the list */

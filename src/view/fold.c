@@ -394,7 +394,8 @@ static unsigned hex_digits(uint64_t number)
     return (67 - (unsigned)__builtin_clzll(number)) / 4;
 }
 
-/* The order of two numbers as texts: hex digits, then the character `behind`. Neither is 0. */
+/* The order of two numbers as texts: hex digits, followed by the character `behind`. Neither number
+ * is 0. */
 static int compare_hex(uint64_t a, uint64_t b, char behind)
 {
     const unsigned a_digits = hex_digits(a), b_digits = hex_digits(b);

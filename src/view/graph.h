@@ -4,7 +4,7 @@
  *   stack  main > run > alloc        one distinct stack at a time, never one sample at a time
  *   node   a row of the fold (view/fold.h): a function, a file, a line, an address
  *          flat: stacks that end there; cum: stacks with it anywhere, once each
- *   edge   caller -> callee, counted once a stack; inlined if all its calls were inlined;
+ *   edge   caller -> callee, counted once per stack; inlined if all its calls were inlined;
  *          residual if it passes frames whose nodes were cut
  *
  * The rules are those of google/pprof (internal/graph/graph.go and newTrimmedGraph of
@@ -129,10 +129,10 @@ bool *pt_graph_find(const pt_graph *graph, const char *name);
 int64_t pt_graph_total(const pt_profile *profile, uint32_t event, bool mean);
 
 /* The unit of all values in a report on a graph, if `unit` is "minimum"; any other unit is returned
- * unchanged. It is the natural unit of the smallest shown value. If the total has another natural
- * unit and is more than 100 times as large, it is the unit of 100 times the smallest value, unless
- * whole_numbers. ratio: a factor for all values; 0 or less means 1. The result is static, or one of
- * the arguments. */
+ * unchanged. The result is the natural unit of the smallest shown value. But if the total has
+ * another natural unit and is more than 100 times as large as this value, and whole_numbers is
+ * false, the result is the unit of 100 times the smallest value. ratio: a factor for all values; 0
+ * or less means 1. The result is static, or one of the arguments. */
 const char *pt_graph_unit(const pt_graph *graph, int64_t total, const char *unit,
                           const char *sample_unit, double ratio, bool whole_numbers);
 

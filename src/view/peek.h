@@ -5,9 +5,9 @@
  *      parse               self, total
  *   read     30 %          the share of parse's total that was spent in read
  *
- * Edges are those of the whole graph (view/graph.h): counted once a stack, none from a function to
- * itself. If callers come from arcs (view/calls.h), each caller has its number of calls, and its
- * cost if the profile has costs. */
+ * Edges are those of the whole graph (view/graph.h): counted once per stack, and none from a
+ * function to itself. If callers come from arcs (view/calls.h), each caller has its number of
+ * calls, and its cost if the profile has costs. */
 #pragma once
 
 #include "base/regex.h"

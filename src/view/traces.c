@@ -1,5 +1,5 @@
 /* traces.c: sums up samples by the rows of their stacks, and sorts them. The rows of a stack are
- * compared with those of others once for each distinct stack and label set. */
+ * compared with the rows of other stacks once for each distinct stack and label set. */
 #include "view/traces.h"
 
 #include <stdlib.h>

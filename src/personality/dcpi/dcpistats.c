@@ -56,7 +56,7 @@ static void answer_sets(pt_cmd_context *context, const dcpistats_settings *setti
     PT_AUTO(pt_set_stats) stats = {0};
     pt_set_stats_init(&stats, sets, loaded->count,
                       settings->images ? PT_COUNTS_IMAGES : PT_COUNTS_PROCEDURES);
-    size_t rows = 0; /* the largest range stands first */
+    size_t rows = 0; /* the largest range comes first */
     while (rows < stats.count && 100 * stats.row[rows].range >= settings->range &&
            (settings->rows == 0 || rows < (size_t)settings->rows))
         rows++;

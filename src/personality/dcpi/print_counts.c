@@ -42,7 +42,7 @@ static const pt_counts_procedure *procedure_of(const pt_counts_table *t, size_t 
                                                                  : row];
 }
 
-/* The source file and line of row i: those of the procedure itself, not of inlined functions. */
+/* The source file and line of row i: the procedure's own, not those of inlined functions. */
 static const char *source_of(const pt_counts_table *t, size_t i, int64_t *ret_line)
 {
     const pt_profile *const p = t->counts->profile;

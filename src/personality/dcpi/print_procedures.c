@@ -78,7 +78,8 @@ static void put_blanks(const writer *w)
         pt_outf(w->out, "%*s ", w->width[e], "");
 }
 
-/* Flags the shown rows: those near a row that has a count of any event. The caller frees the array.
+/* Flags the rows to show: all rows near a row that has a count of any event. The caller frees the
+ * array.
  */
 static bool *shown_rows(const writer *w, const int64_t *value, size_t count)
 {

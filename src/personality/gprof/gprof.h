@@ -93,7 +93,7 @@ typedef struct pt_gprof_block {
 
 /* A function, a line of a function, or a cycle. Times are in ticks. */
 typedef struct pt_gprof_symbol {
-    const char *name;        /* linked name; NULL: the symbol is a cycle */
+    const char *name;        /* linked name; NULL if the symbol is a cycle */
     uint64_t addr, end_addr; /* addresses of the symbol's first and last byte */
     uint32_t file, line;     /* of pt_gprof.file, PT_NONE and 0 when unknown */
     bool is_function, is_static, is_mapped;

@@ -64,7 +64,7 @@ static int by_weight_falling(const void *context, uint32_t a, uint32_t b)
     return by_weight(context, b, a);
 }
 
-/* Sorts arcs. The lists begin with the latest arc; of equal arcs the earliest stands first. */
+/* Sorts arcs. The lists begin with the latest arc; of equal arcs the earliest comes first. */
 static uint32_t *sorted_arcs(const pt_gprof *g, const uint32_t *arcs, uint32_t count,
                              pt_gprof_compare *compare)
 {

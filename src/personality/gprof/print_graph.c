@@ -96,7 +96,7 @@ static void put_full_name(pt_out *out, const pt_gprof_look *look, pt_gprof *g,
     pt_out_char(out, '\n');
 }
 
-/* Columns before the name. Between the times and the name lie calls, a sign and more calls. */
+/* Columns before the name. Between the times and the name are calls, a sign and more calls. */
 enum { HEAD_COLUMNS = 6 + 1 + 5 + 1, SELF_COLUMNS = 7, CALLS_COLUMNS = 7, INDENT_COLUMNS = 5 };
 
 static size_t child_columns(const pt_gprof_look *look)

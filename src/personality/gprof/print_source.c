@@ -1,4 +1,4 @@
-/* print_source.c: counts of calls: as a list with one count a line, and before the lines of a
+/* print_source.c: counts of calls: as a list with one count per line, and before the lines of a
  * source file. */
 #include <inttypes.h>
 #include <string.h>

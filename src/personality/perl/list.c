@@ -1,8 +1,8 @@
 /* list.c: source and disassembly of the procedures that match a pattern, with samples.
  *
  * Procedures are those of nm.c; a procedure is shown when an address in it has samples. The line of
- * an address is that of its outermost function. Samples of an address with a line of another file
- * count for the next address with a line of the procedure's file.
+ * an address is the line in its outermost function. Samples of an address with a line of another
+ * file count for the next address with a line of the procedure's file.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -82,7 +82,7 @@ typedef struct pt_perl_name {
     uint32_t short_name, file_line, full_name; /* words */
 } pt_perl_name;
 
-/* The files that libraries lie in (images.c). */
+/* The files of libraries and of the program (images.c). */
 typedef struct pt_perl_image pt_perl_image;
 typedef struct pt_perl_images {
     pt_perl_image **items;
@@ -108,7 +108,8 @@ typedef struct pt_perl_session {
     unsigned address_digits; /* hexadecimal: 8 or 16 */
     bool symbolized;         /* the files contain their symbols: no program is needed */
     char *program;           /* from the command line, or the name in a symbolized file */
-    char *server; /* the URL of the first profile when a server stands for the program; else NULL */
+    char *server; /* the URL of the first profile if a server is used instead of a program; else
+                   * NULL */
     PT_VECTOR(uint64_t) addresses; /* each once, by its number */
     pt_index address_index;
     pt_builder *tables;      /* texts, whose numbers are called words; stacks of address numbers */
@@ -260,7 +261,7 @@ const pt_perl_nm *pt_perl_image_matching(const pt_perl_session *session, pt_perl
 void pt_perl_images_forget_matching(pt_perl_images *images);
 void pt_perl_images_done(pt_perl_images *images);
 
-/* Finds the names of addrs[0, count), which ascend and lie in the image at path. offset: address in
+/* Finds the names of addrs[0, count), which ascend and are in the image at path. offset: address in
  * the process minus address in the image. Calls sink once for each address that has names, with the
  * names outermost first. */
 typedef void pt_perl_names_sink(void *context, size_t index, const pt_perl_name *names,

@@ -143,8 +143,8 @@ static size_t first_from(const free_pcs *pcs, uint64_t address)
     return PT_FIRST_FROM(pcs->items, pcs->count, address, address);
 }
 
-/* Takes the free addresses that lie in a library and finds their names. addrs, taken: memory with
- * room for all addresses. */
+/* Takes the free addresses that belong to a library, and finds their names. addrs, taken: memory
+ * with room for all addresses. */
 static void name_lib(gathering *g, const pt_perl_lib *lib, free_pcs *pcs, uint64_t *addrs,
                      pc *taken)
 {

@@ -13,7 +13,7 @@ static bool is_option(const char *arg, const char *name)
     return strcmp(arg + 1 + (arg[1] == '-'), name) == 0;
 }
 
-/* Runs the Perl pprof's command line by its own command. */
+/* Passes the command line to the personality of the Perl pprof, and runs that. */
 static int run_perl(const char *const *args, size_t count)
 {
     const pt_command *perl = pt_command_find("google-pprof");

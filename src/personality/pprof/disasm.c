@@ -132,7 +132,7 @@ static pt_status match_symbol(const search *s, const name_at *names, size_t coun
 PT_ORDER(compare_sampled, sampled, PT_UP(addr));
 
 /* The listed nodes whose address lies in the mapping, ordered by address as linked. The caller
- * frees. */
+ * frees the array. */
 static sampled *sampled_of(const search *s, const pt_mapping *map, const pt_elf *elf,
                            size_t *ret_count)
 {

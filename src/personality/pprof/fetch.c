@@ -220,7 +220,7 @@ static pt_option_list binary_folders(const char *lib_prefix, char **ret_memory)
     return list;
 }
 
-/* Is the word one of those that -symbolize joins by colons? */
+/* Is the word one of the words, joined by colons, of the value of -symbolize? */
 static bool has_word(const char *symbolize, const char *word)
 {
     const size_t length = strlen(word);

@@ -31,7 +31,7 @@ typedef struct pt_pprof_list_request {
     const char *pattern_text; /* as it was typed, for messages and for addresses (0x...) */
     const char *source_path, *trim_path; /* as given; NULL or "" = not given */
     const char *working_folder;          /* where sources are if source_path is not given */
-    const pt_objdump_tool *objdump;      /* -disasm; NULL: none was found */
+    const pt_objdump_tool *objdump;      /* for -disasm; NULL if no objdump was found */
     bool intel_syntax;
     pt_diag *diag; /* -disasm: mapped files that could not be used; may be NULL */
 } pt_pprof_list_request;

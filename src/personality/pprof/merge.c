@@ -218,8 +218,9 @@ static bool is_modified(const agreement *a, const pt_profile *p)
     return modified;
 }
 
-/* Changes the header for the common events and units; its strings are those of b. A modified
- * profile keeps its default event if the result has it; else the first event becomes the default.
+/* Changes the header for the common events and units; its strings are strings of the builder b. A
+ * modified profile keeps its default event if the result has it; else the first event becomes the
+ * default.
  */
 static void agree_header(const agreement *a, const pt_profile *p, pt_builder *b, pt_provenance *row)
 {
