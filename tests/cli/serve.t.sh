@@ -259,7 +259,7 @@ kill "$pid"
 echo 'no question' >>state/pitot/questions
 start asked "$PITOT" serve --no-browser a.folded
 curl -s -D head -H "Authorization: Bearer $token" "$asked/questions" >answer
-expect_equal 'another server' "$(grep -c '"slow <b>"' answer) $(grep -c other answer) $(grep -ci '^pitot-said:.*no%20question' head)" '1 0 1'
+expect_equal 'another server' "$(grep -c '"slow <b>"' answer) $(grep -c other answer) $(grep -ci '^pitot-said:.*not%20kept%20views' head)" '1 0 1'
 kill "$pid"
 unset XDG_STATE_HOME
 token=$first_token
