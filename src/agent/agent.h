@@ -29,9 +29,10 @@
  *   api.c         the ten functions
  *
  * Rules: nothing here calls malloc, which the host may have replaced. One lock guards all data of
- * the library. Its holder has all signals blocked, so that no signal handler interrupts the holder,
- * and cancellation off, so that the holder always releases the lock. A message goes out in one
- * write: to stderr, or in a recording to a file that `pitot record` prints.
+ * the library. The thread that holds it has all signals blocked, so that no signal handler
+ * interrupts that thread, and cancellation off, so that the thread always releases the lock. A
+ * message goes out in one write: to stderr, or in a recording to a file that `pitot record`
+ * prints.
  */
 #pragma once
 
@@ -49,9 +50,10 @@
 #include "wire/buf.h"
 #include "wire/journal.h"
 
-/* PT_EXPORT marks a function that the host calls. It includes PT_PASSING (tick/tick.h), since the
- * function may call code of the host: that code's CPU time is the host's, although the library has
- * a frame on the stack. PT_UNBLOCKING: see unblocking_code of pt_journal_spans (wire/journal.h). */
+/* PT_EXPORT marks a function that the host calls. PT_EXPORT includes PT_PASSING (tick/tick.h),
+ * since the function may call code of the host: the CPU time of that code is the host's, although
+ * the stack has a frame of the library. PT_UNBLOCKING: see unblocking_code of pt_journal_spans
+ * (wire/journal.h). */
 #define PT_UNBLOCKING __attribute__((section("pt_unblocking"), noinline))
 #define PT_EXPORT     PT_PASSING __attribute__((visibility("default")))
 
@@ -71,16 +73,18 @@ void pt_agent_mutex_give(pt_agent_mutex *mutex);
 /* The state that the calling thread gets back when it releases the lock. */
 typedef struct {
     sigset_t mask;
-    int cancel;    /* its pthread_setcancelstate; PT_CANCEL_KEPT: the library did not change it */
+    int cancel;    /* its pthread_setcancelstate, or PT_CANCEL_KEPT: the library did not change the
+                    * state */
     int error;     /* errno */
-    int *error_at; /* the address of the thread's errno; NULL: errno is not restored */
+    int *error_at; /* the address of the thread's errno, or NULL: errno is not restored */
 } pt_caller;
 
 #define PT_CANCEL_KEPT (-1)
 
 /* Blocks all signals and disables cancellation: a cancelled thread would never release the lock. */
 void pt_agent_be_undisturbed(pt_caller *ret_caller);
-/* Restores the thread's state, and errno from *caller. A pending cancellation may happen here. */
+/* Restores the thread's state and errno from *caller. A pending cancellation may end the thread in
+ * this call. */
 void pt_agent_be_as_before(const pt_caller *caller);
 
 /* Takes the lock, with all signals blocked and cancellation disabled: much of the work under the
@@ -101,11 +105,11 @@ bool pt_agent_lock_within(pt_caller *ret_caller, uint64_t ns);
  * "process PID: ..." into its file of messages. Keeps errno. */
 void pt_agent_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-uint64_t pt_agent_clock_ns(clockid_t clock); /* 0 if it cannot be read */
+uint64_t pt_agent_clock_ns(clockid_t clock); /* 0 if the clock cannot be read */
 uint64_t pt_agent_random(uint64_t below);    /* in [0, below) */
 /* Wakes the drain thread, or keeps it from falling asleep. */
 void pt_agent_wake_drain(void);
-void *pt_agent_map(size_t bytes); /* zeroed private memory; NULL if there is none */
+void *pt_agent_map(size_t bytes); /* zeroed private memory; NULL if the kernel gives none */
 bool pt_agent_write(int fd, const void *bytes,
                     size_t size); /* all bytes, also after EINTR; called under the lock */
 bool pt_agent_write_at(int fd, const void *bytes, size_t size, off_t at); /* the same, at `at` */
@@ -128,12 +132,13 @@ uint64_t pt_agent_number(const char *text, uint64_t fallback);
         if ((at) != (value)) (at) = (value);                                                       \
     } while (0)
 
-/* Marks large variables that most processes never write to. They lie behind all other variables
- * (sections are sorted by their names), so that the other variables share few pages: each page that
- * is written to costs every process a page fault, and both processes of a fork one more. */
+/* Marks large variables that most processes never write to. These variables lie after all other
+ * variables (sections are sorted by their names), so that the other variables share few pages: each
+ * page that is written to costs every process a page fault, and both processes of a fork one
+ * more. */
 #define PT_FAR __attribute__((section(".bss.far")))
-/* The section between .bss.far and the other variables, for objects of which only the first bytes
- * are usually written to. */
+/* The section between .bss.far and the other variables: for objects whose first bytes alone are
+ * usually written to. */
 #define PT_EDGE __attribute__((section(".bss.edge")))
 
 /* ---- own_threads.c ---- */
@@ -169,8 +174,8 @@ bool pt_own_begin_bare(pt_own_thread *ret_thread, void *(*own)(void *), void *ar
 /* The calling thread, which pt_own_begin_in_handler began. */
 pt_own_thread pt_own_self(void);
 /* To end a thread: call pt_own_end_begins, then make the thread return from its function, then call
- * pt_own_end, which waits until it has ended. A thread that nobody waits for may only be made to
- * return at the end of the process. */
+ * pt_own_end, which waits until the thread has ended. A thread that nobody waits for may only be
+ * made to return at the end of the process. */
 void pt_own_end_begins(void);
 void pt_own_end(const pt_own_thread *thread);
 /* Is it a thread of the library? */
@@ -180,8 +185,8 @@ void pt_own_after_fork(void);
 /* Ends the process by exit(0) if the host's last thread has ended while a thread of the library
  * began or ended another. Called by a thread of the library that holds no lock. */
 void pt_own_exit_if_last(void);
-/* Has the thread with the number of the process ended? The kernel lists it until all threads have
- * ended. */
+/* Has the process's first thread, whose id is the process id, ended? The kernel lists that thread
+ * until all threads have ended. */
 bool pt_own_first_thread_is_dead(void);
 /* Ends the process as the kernel would have done: all threads of the host have left by exit(2), so
  * that libc did not end the process. Called by a thread of the library that holds no lock. */
@@ -202,22 +207,22 @@ typedef struct {
 
 /* Opens an empty image with a zeroed header. Returns false and ENOMEM if there is no memory. */
 bool pt_journal_open(pt_agent_journal *journal);
-/* Opens an image with a header only. The memory for areas comes with the first area, or by
- * pt_journal_make; until then `base` is NULL and the header lies elsewhere. */
+/* Opens an image that has only a header. The first area, or pt_journal_make, brings the memory for
+ * areas; until then `base` is NULL and the header lies in other memory. */
 void pt_journal_open_early(pt_agent_journal *journal);
 /* Makes the memory for areas of an image that pt_journal_open_early opened. Returns false and
  * ENOMEM if there is no memory. */
 bool pt_journal_make(pt_agent_journal *journal);
-/* A new, empty area of size_bytes (rounded up). NULL if the image has no room or there is no
- * memory. */
+/* Returns a new, empty area of size_bytes (rounded up); NULL if the image has no room or there is
+ * no memory. */
 pt_journal_area *pt_journal_area_new(pt_agent_journal *journal, uint32_t kind, size_t size_bytes);
-/* pt_journal_room returns the place of the area's next record of size bytes; NULL if the record
- * does not fit, or area is NULL. After the caller has written it, pt_journal_add adds the record to
- * the area. */
+/* pt_journal_room returns the place for the area's next record of size bytes; NULL if the record
+ * does not fit, or area is NULL. After the caller has written the record there, pt_journal_add adds
+ * the record to the area. */
 void *pt_journal_room(pt_journal_area *area, size_t size);
 void pt_journal_add(pt_journal_area *area, size_t size);
-/* Memory behind the used part of the image, valid until the next area is made. NULL if fewer than
- * `bytes` bytes are left. */
+/* Returns memory after the used part of the image, valid until the next area is made; NULL if fewer
+ * than `bytes` bytes are left. */
 void *pt_journal_spare(const pt_agent_journal *journal, size_t bytes);
 /* Closes the image and frees its memory. with_process: the process ends now, so the kernel frees
  * the memory. */
@@ -225,11 +230,11 @@ void pt_journal_close(pt_agent_journal *journal, bool with_process);
 
 /* ---- publish.c ---- */
 
-/* The file that the image is copied to. The keeper is the drain thread: it has the file open in a
- * table of descriptors of its own. */
+/* The file that the image is copied to. The keeper is the drain thread, which has the file open in
+ * a table of descriptors of its own. */
 typedef struct {
     bool is_made;
-    dev_t device; /* device and inode identify the file, whatever has its name later */
+    dev_t device; /* device and inode identify the file, even if another file gets its name later */
     ino_t inode;
     int fd;           /* in the host's table until the file is handed to the keeper; -1 = not open
                        * there */
@@ -240,37 +245,39 @@ typedef struct {
     char path[PATH_MAX];
 } pt_agent_file;
 
-/* Called for a new image: no file has any of it yet. The file will be at path; in a recording each
- * image gets a name of its own. */
+/* Called for a new image, of which nothing is in a file yet. The file will be at path; in a
+ * recording each image gets a file name of its own. */
 void pt_publish_begin(const char *path);
 /* Makes the file, mode 0600, and replaces a regular file at its path. If this is not called, the
  * first copy makes the file. The descriptor stays open until pt_publish_handed_over. Returns false
- * and errno: ELOOP if the path is a symbolic link, EEXIST if it is anything else but a regular
- * file. */
+ * and errno: ELOOP if the path is a symbolic link, EEXIST if the path is neither a symbolic link
+ * nor a regular file. */
 bool pt_publish_make(void);
-/* Called before pt_publish_make. If this process left its journal at path when it was another
- * program, before exec, and that program used at least 100 ms of CPU, the journal is renamed to
- * path_PID (path_PID.2, ...). */
+/* Called before pt_publish_make. If the program that this process executed before its last exec
+ * left a journal at path, and used at least 100 ms of CPU time, the journal is renamed to path_PID
+ * (path_PID.2, ...). */
 void pt_publish_keep_earlier(const char *path);
 /* Notes that these bytes of the image, outside its header, have changed. */
 void pt_publish_note(const void *at, size_t bytes);
 /* Writes the changed parts of the image to the file, which is created if there is none. Returns
  * false and errno if that failed; the next call tries again. */
 bool pt_publish_all(void);
-/* The same, but does nothing if there is neither a file nor a sample. */
+/* Like pt_publish_all, but does nothing and returns true if there is no file, no tick has come, and
+ * the process has used less than 10 ms of CPU time. */
 bool pt_publish(void);
-/* In a recording, before exec and at the end of a process: writes the journal; a record in a file
- * that processes share, if there are few samples; or only the figures (pt_journal_brief), if there
- * are none. Returns false and errno if that failed. */
+/* In a recording, before exec and at the end of a process: writes the journal to its file; if there
+ * are few samples, appends a record to a file that the processes of the recording share; if there
+ * are none, appends only a pt_journal_brief to another such file. Returns false and errno if that
+ * failed. */
 bool pt_publish_recorded(void);
 /* Writes all of the image, even if the file was moved or cut. Returns true if a file now has all of
- * it; ret_name, of PATH_MAX bytes, then is the file's present name. */
+ * the image; ret_name, of PATH_MAX bytes, then is the file's present name. */
 bool pt_publish_whole(char *ret_name);
-/* Waits until the keeper has written its piece. Called with the lock, before the file is renamed or
- * removed. */
+/* Waits until the keeper has written the copy that it is writing now, if any. Called with the lock,
+ * before the file is renamed or removed. */
 void pt_publish_settle(void);
-/* Called by the thread that becomes the keeper: moves to a table of descriptors of its own that has
- * nothing but the file, so that the host never sees the library's descriptors. */
+/* Called by the thread that becomes the keeper: gives the thread a table of descriptors of its own
+ * that has nothing but the file, so that the host never sees the library's descriptors. */
 void pt_publish_keep(void);
 /* Called by the keeper, without the lock, again and again: answers a request by the thread that
  * holds the lock. */
@@ -286,12 +293,12 @@ void pt_publish_after_fork(void);
  * ended. *ret_is_left: the files still exist. Called by the keeper in a recording. */
 bool pt_publish_is_in_vain(bool *ret_is_left);
 
-/* A publisher holds a copy of changed parts of the image, so that the keeper writes to the file
- * without the lock. pt_publisher_new returns NULL if there is no memory. */
+/* A publisher holds copies of the changed parts of the image, from which the keeper writes to the
+ * file without the lock. pt_publisher_new returns NULL if there is no memory. */
 typedef struct pt_publisher pt_publisher;
 pt_publisher *pt_publisher_new(void);
-/* Removes, once, the files that killed processes left beside the session's file. A child of fork
- * leaves that to its parent. Called without the lock. */
+/* At its first call, removes the files that killed processes left next to the session's file. In a
+ * child of fork it does nothing: the parent removes these files. Called without the lock. */
 void pt_publisher_tidy(pt_publisher *publisher); /* accepts NULL */
 void pt_publisher_free(pt_publisher *publisher); /* accepts NULL */
 /* Copies as many changes as fit into the publisher. Returns false if there is nothing to publish.
@@ -311,8 +318,8 @@ void pt_leftovers_remove(const char *path, void *room, size_t room_bytes);
 
 /* Brings the maps area up to date with /proc/self/maps. Returns true if something changed. */
 bool pt_maps_refresh(void);
-/* Called when a library is unloaded: only the next refresh finds out which mappings are gone, and
- * which have taken their place. Until then pt_maps_are_expired returns true. */
+/* Called when a library is unloaded: the next pt_maps_refresh finds out which mappings are gone,
+ * and which mappings have taken their addresses. Until then pt_maps_are_expired returns true. */
 void pt_maps_expire(void);
 bool pt_maps_are_expired(void);
 /* Brings the maps area up to date for samples that were taken before. After pt_maps_expire the
@@ -325,12 +332,12 @@ bool pt_maps_known(uint64_t addr);
  * the loader never unloads. */
 void pt_maps_set_lasting(void);
 bool pt_maps_lasts(uint64_t addr); /* false: in none of these */
-/* The journal's record of the known mapping that holds addr. NULL: there is no such mapping, or the
- * journal had no room for its record. */
+/* Returns the journal's record of the known mapping that holds addr; NULL if there is no such
+ * mapping, or the journal had no room for its record. */
 const pt_journal_map *pt_maps_record_of(uint64_t addr);
 /* The first epoch in which all addresses of a stack were mapped as they are now; the present epoch
- * if one of them is in no known mapping. An epoch ends when a mapping goes (maps.c). Since the
- * first epoch is taken, a stack without a frame in an unloaded library remains the same stack. */
+ * if an address is in no known mapping. An epoch ends when a mapping goes (maps.c). Since the first
+ * epoch is taken, a stack without a frame in an unloaded library remains the same stack. */
 uint16_t pt_maps_epoch_of(const uint64_t *pcs, uint32_t depth);
 /* Finds the readable mapping that now holds addr. Returns false if there is none. */
 bool pt_maps_around(uint64_t addr, uint64_t *ret_low, uint64_t *ret_limit);
@@ -344,16 +351,17 @@ typedef struct {
     uint64_t inode;
 } pt_maps_live;
 void pt_maps_each_live(void (*use)(const pt_maps_live *live, void *arg), void *arg);
-/* Copies memory of this process. Returns false if a page of it is not mapped or cannot be read. */
+/* Copies memory of this process. Returns false if a page of that memory is not mapped or cannot be
+ * read. */
 bool pt_maps_peek(uint64_t addr, void *bytes, size_t size);
 /* Calls use for each executable mapping ever seen. */
 void pt_maps_each(void (*use)(const pt_journal_map *map, void *arg), void *arg);
 
 /* ---- unwind_tables.c ---- */
 
-/* Gives the handler unwind tables of the code that is mapped, as pt_maps_refresh last saw it.
- * Begins no table after budget_ns; the next call makes the rest. Called under the lock, never in a
- * handler. */
+/* Gives the handler unwind tables for the executable mappings that the last pt_maps_refresh found.
+ * Begins no table after budget_ns; the next call makes the missing tables. Called under the lock,
+ * never in a handler. */
 void pt_tables_update(uint64_t budget_ns);
 /* Does the handler have any tables? */
 bool pt_tables_known(void);
@@ -371,15 +379,15 @@ void pt_languages_review(void);
 void pt_languages_want_caches(pt_thread *slot);
 /* Forgets which pages the slot's thread could read: a child of fork does not have V8's heap. */
 void pt_languages_forget_pages(pt_thread *slot);
-/* Joins native addresses with the frames of an interpreter that follow them, in at most
- * PT_JOURNAL_CHAIN_MAX words. Returns the number of words; *ret_certain: each native evaluator
- * matched its frames. */
+/* Joins native addresses with the frames of an interpreter, which follow the addresses in `words`,
+ * to a chain of at most PT_JOURNAL_CHAIN_MAX words. Returns the number of words; *ret_certain: each
+ * native evaluator matched its frames. */
 uint32_t pt_languages_merge(const uint64_t *words, uint32_t native, uint32_t frames, bool is_whole,
                             uint64_t *ret_chain, bool *ret_certain);
 
 /* ---- codes.c ---- */
 
-/* The memory in which handlers keep functions; NULL if there is none. */
+/* The memory in which handlers keep functions; NULL if no memory could be mapped. */
 pt_tick_codes *pt_codes_for_handlers(void);
 /* Called for a new journal, which has no functions yet. */
 void pt_codes_reset(void);
@@ -406,15 +414,15 @@ void pt_fold_each(void (*use)(const pt_journal_stack *stack, void *arg), void *a
 /* Takes the signal of the ticks. Returns false, with a message, if the host has a handler for it.
  */
 bool pt_timers_take_signal(void);
-/* Chooses the engine and the period (in pt_agent and pt_tick) by the environment and by what the
- * kernel allows. Returns the rate that the user requested, in Hz. */
+/* Chooses the engine and the period (in pt_agent and pt_tick) by the environment variables and by
+ * the calls that the kernel allows. Returns the rate that the user requested, in Hz. */
 uint32_t pt_timers_choose(void);
-/* pt_timers_start starts the chosen engine, or another one if that fails; pt_timers_stop stops it.
- * is_last: the process ends. */
+/* pt_timers_start starts the chosen engine, or another engine if the chosen one fails;
+ * pt_timers_stop stops the engine. is_last: the process ends. */
 void pt_timers_start(void);
 void pt_timers_stop(bool is_last);
 /* pt_timers_stop_threads ends the engine's own threads, if it has any; pt_timers_start_threads
- * begins them again. */
+ * begins such threads again. */
 void pt_timers_stop_threads(void);
 void pt_timers_start_threads(void);
 /* pt_timers_pause, before exec, stops a timer that exec would keep: its signal would end the new
@@ -431,18 +439,19 @@ void pt_timers_leave_traps(void);
 
 typedef struct pt_timer_engine {
     uint32_t id;        /* PT_JOURNAL_ENGINE_X */
-    bool is_tick_bound; /* it ticks at most as often as the kernel's own tick */
+    bool is_tick_bound; /* its ticks come at most as often as the kernel's own tick */
     bool is_for_all;    /* one timer for the whole process, which exec keeps */
     /* Can the engine work in this process? */
     bool (*probe)(uint64_t period_ns);
-    /* start is called before the first thread is attached, stop after the last is detached; NULL:
-     * nothing to do. is_last: the process ends. */
+    /* start is called before the first thread is attached, stop after the last thread is detached.
+     * Each may be NULL if it has nothing to do. is_last: the process ends. */
     bool (*start)(void);
     void (*stop)(bool is_last);
-    /* Gives a thread of this process its own ticks; the first comes after first_ns of its CPU time.
-     * Any thread may call this for any other. */
+    /* Gives a thread of this process its own ticks; the first tick comes after first_ns of the
+     * thread's CPU time. Any thread may call this function for any other thread. */
     bool (*attach)(pt_thread *thread, uint64_t period_ns, uint64_t first_ns);
-    /* Ends the ticks of a thread whose handler is not running and will not find a ring. */
+    /* Ends the ticks of a thread. Its handler is not running, and a later handler will not find a
+     * ring. */
     void (*detach)(pt_thread *thread);
     /* Gives the thread's ticks another period, so that they do not stay in step with a periodic
      * program. Called by the keeper, which has a table of descriptors of its own. NULL: the ticks
@@ -455,11 +464,11 @@ extern const pt_timer_engine pt_timer_posix, /* a POSIX timer on the thread's CP
     pt_timer_trap,                           /* a perf event with SIGTRAP */
     pt_timer_perf,                           /* a perf event with the signal of the timers */
     pt_timer_mode_trap, pt_timer_mode, /* the same in user mode; a POSIX timer for the kernel */
-    pt_timer_ticker,                   /* a thread that sends signals to those that run */
+    pt_timer_ticker,                   /* a thread that sends signals to the threads that run */
     pt_timer_itimer;                   /* one timer for the process, at the kernel's own ticks */
 
 /* timer_posix.c: starts and stops a timer on the thread's CPU clock that expires each time the
- * kernel checks such timers. For engines that use it beside their own ticks. */
+ * kernel checks such timers. For engines that use this timer in addition to their own ticks. */
 bool pt_timer_looks_start(pt_thread *thread);
 void pt_timer_looks_stop(pt_thread *thread);
 
@@ -467,8 +476,8 @@ void pt_timer_looks_stop(pt_thread *thread);
 uint64_t pt_ticker_cpu_ns(void);
 void pt_ticker_after_fork(void);
 
-/* For engines that weigh a thread's ticks by its CPU clock: counts its time from now on; the first
- * tick comes after first_ns. */
+/* For engines that weigh a thread's ticks by the thread's CPU clock: counts its CPU time from now
+ * on; the first tick comes after first_ns. */
 void pt_timer_begin_clock(pt_thread *thread, uint64_t period_ns, uint64_t first_ns);
 /* The CPU clock of a thread, for any thread of the process. */
 clockid_t pt_timer_cpu_clock(int tid);
@@ -480,7 +489,7 @@ uint32_t pt_timers_tick_hz(void);
 /* Prepares slots of threads. Called once, by the constructor. Returns false if the process cannot
  * have slots: no thread is sampled then. */
 bool pt_threads_init(void);
-/* A free slot, not yet live; NULL if there is no memory. */
+/* Takes a free slot, which is not live yet. Returns NULL if there is no memory. */
 pt_thread *pt_thread_new(void);
 /* Frees a slot for which no thread was created. */
 void pt_thread_free(pt_thread *thread);
@@ -490,19 +499,21 @@ void pt_thread_end(pt_thread *thread);
 /* Gives the calling thread a slot, however the thread was created. */
 void pt_thread_register_self(void);
 enum { PT_RING_WORDS = 8192 }; /* 64 KiB: a sample of 30 frames takes 31 words */
-/* Gives rings and timers to all threads, known ones and those found in /proc/self/task. */
+/* Gives rings and timers to all threads: to the known threads and to those found in
+ * /proc/self/task. */
 void pt_threads_attach_all(void);
 /* Gives rings and timers to the known threads only; the next reading of the task list finds the
- * others. */
+ * other threads. */
 void pt_threads_attach_known(void);
-/* Finds threads that were created in other ways (thrd_create, clone), and those that ended. Returns
- * false if the host has no thread left. */
+/* Finds threads that were not created by pthread_create (but by thrd_create, clone), and threads
+ * that ended. Returns false if the host has no thread left. */
 bool pt_threads_meet(void);
 void pt_threads_detach_all(void);
 /* The CPU time of threads with that start function that no sample stands for yet (tick/weight.c).
  */
 _Atomic(int64_t) *pt_threads_owed(void *(*start_routine)(void *));
-/* pt_thread_pause_self stops the calling thread's ticks, pt_thread_resume_self starts them again.
+/* pt_thread_pause_self stops the calling thread's ticks, pt_thread_resume_self starts these ticks
+ * again.
  */
 void pt_thread_pause_self(void);
 void pt_thread_resume_self(void);
@@ -513,7 +524,7 @@ void pt_threads_free_rings(bool with_process);
 void pt_threads_after_fork(void);
 /* Returns when all handlers have ended that were running at the call. */
 void pt_threads_wait_for_handlers(void);
-/* Calls use for each live slot. Called without the lock, so slots come and go meanwhile. */
+/* Calls `use` for each live slot. Called without the lock, so slots come and go during the call. */
 void pt_threads_each(void (*use)(pt_thread *slot, void *arg), void *arg);
 /* Gives all threads the caches that speed up walks by unwind tables and reads of interpreters. */
 void pt_threads_want_caches(void);
@@ -534,7 +545,7 @@ bool pt_output_begin(const char *path, bool gzip);
 pt_wire_buf pt_output_buf(void);
 bool pt_output_take(const pt_wire_buf *buf);
 /* Puts a piece into the file. The arguments after `buf` are statements that write the piece to the
- * pt_wire_buf of that name; they may run twice. */
+ * pt_wire_buf named `buf`; these statements may run twice. */
 #define PT_OUTPUT_PUT(buf, ...)                                                                    \
     do {                                                                                           \
         pt_wire_buf buf = pt_output_buf();                                                         \
@@ -551,15 +562,16 @@ void pt_output_abandon(void);
 
 /* ---- profile.c, profile_proto.c ---- */
 
-/* Is the profile of that name to be a profile.proto? PITOT_FORMAT=pprof|gperftools decides; without
- * it, the ending .pb.gz, after which process ids and numbers may follow. */
+/* Must the profile of that name have the format profile.proto? PITOT_FORMAT=pprof|gperftools
+ * decides. Without that variable the ending .pb.gz decides, which process ids and numbers may
+ * follow. */
 bool pt_profile_is_proto(const char *path);
 /* Writes the result of the running session; the file appears in one step. */
 bool pt_profile_write(const char *path);
 /* The words for why stacks end, by PT_JOURNAL_END_X. */
 extern const char *const pt_profile_ends[PT_JOURNAL_END_COUNT];
-/* pt_profile_facts: the figures of the whole recording that no field of the file holds, in the
- * words of formats/facts.c. pt_profile_seen_ns: the CPU time of its samples. */
+/* pt_profile_facts: writes the numbers about the whole session that no field of the file holds, in
+ * the words of formats/facts.c. pt_profile_seen_ns: the CPU time of the session's samples. */
 enum { PT_PROFILE_FACTS_BYTES = 256 };
 void pt_profile_facts(char text[PT_PROFILE_FACTS_BYTES]);
 uint64_t pt_profile_seen_ns(void);
@@ -582,15 +594,15 @@ typedef struct {
     bool drain_runs;
     _Atomic(int) drain_round; /* the number of the session's drain thread; a thread with another
                                * number ends */
-    _Atomic(int) drain_bell;  /* a futex that the drain thread waits at; it grows whenever there is
-                               * work */
+    _Atomic(int) drain_bell;  /* a futex at which the drain thread waits; its value grows whenever
+                               * there is work */
     _Atomic(int) drain_is_ready;
     uint64_t drain_before_ns;     /* CPU time of earlier drain threads */
     bool is_asleep;               /* in a recording: few or no samples so far, so there is no drain
                                    * thread */
     bool leaving;                 /* the process is at its end */
-    bool keeps_periods;           /* the drain thread opens no more events: a filter of system calls
-                                   * could end the process for it */
+    bool keeps_periods;           /* the drain thread opens no more events, because a filter of
+                                   * system calls could end the process for such a call */
     pt_tick_code own_code;        /* the library, unless it is part of the program */
     pt_tick_code passing_code;    /* PT_PASSING */
     pt_tick_code unblocking_code; /* PT_UNBLOCKING */
@@ -598,13 +610,15 @@ typedef struct {
     uint32_t sequence;            /* number of this process's next journal in a recording */
     pt_agent_file file;
     char path[PATH_MAX];      /* of the result, absolute; "" in recording */
-    char base_path[PATH_MAX]; /* children append their pid to it; in a recording: the directory */
+    char base_path[PATH_MAX]; /* children append their pid to this name; in a recording: the
+                               * directory */
 } pt_session;
 
 extern pt_session pt_agent; /* under the lock */
 
-/* Starts a session; path NULL: a recording into PITOT_RECORD_DIR. Returns 1 if it runs now. The
- * caller holds the lock. */
+/* Starts a session; path NULL: a recording into PITOT_RECORD_DIR. Returns true if this call has
+ * started it; false if a session was running already, or after an error, which is printed. The
+ * caller holds the lock of the library (pt_agent_lock). */
 bool pt_session_start(const char *path, int (*filter)(void *), void *filter_arg);
 /* Ends the session and writes the result. The caller holds the lock, which it took with *caller;
  * this function releases it. */
@@ -619,14 +633,14 @@ uint64_t pt_session_drain(void);
 /* Wakes a session that has taken few samples: reads the mappings now and begins the drain thread.
  * The caller does not hold the lock. */
 void pt_session_wake(void);
-/* Adds the calling thread's CPU time since since_ns (of its clock) to the library's own. The caller
- * kept ticks away meanwhile. */
+/* Adds the calling thread's CPU time since since_ns (by the thread's CPU clock) to the library's
+ * own time. The caller allowed no ticks since then. */
 void pt_session_add_own_time(uint64_t since_ns);
 /* The sum of the weights of all samples so far, in periods. */
 uint64_t pt_session_samples(void);
 /* The drain thread opens no more events: the periods of ticks stay as they are. */
 void pt_session_keep_periods(void);
-/* Ends the threads that collect, until pt_session_go_on; samples wait in their rings meanwhile.
+/* Ends the threads that collect, until pt_session_go_on; until then samples wait in the rings.
  * Returns false if there are no such threads. The caller does not hold the lock. */
 bool pt_session_rest(void);
 void pt_session_go_on(void);
@@ -648,8 +662,8 @@ typedef enum {
     PT_ENV_NONE = PT_ENV_COUNT,
 } pt_env;
 
-/* The value of a variable; NULL if it is unset or empty, or if this program must not trust its
- * environment. */
+/* The value of a variable; NULL if the variable is unset or empty, or if this program must not
+ * trust its environment. */
 const char *pt_environment(pt_env variable);
 /* The kernel allows all processes of one user in a recording the same engines. So the first process
  * that chooses an engine leaves the engine's letter to the processes that it starts, in the value
@@ -680,15 +694,16 @@ void pt_toggle_after_fork(void);
 /* ---- listen*.c; among themselves: listen.h ---- */
 
 /* Serves profiles of this process at `where` (PITOT_LISTEN) from a thread of the library. first:
- * this process was not started by a process that serves; it prints errors, and for TCP the address.
+ * this process was not started by a process that serves; only then errors and, for TCP, the address
+ * are printed.
  */
 void pt_listen_start(const char *where, bool first);
 /* Called at the end of the process: removes the socket's file. */
 void pt_listen_stop(void);
 /* pt_listen_rest ends the serving thread and closes its socket; it returns false if there is no
- * such thread or it cannot be ended. pt_listen_go_on begins a new thread at the same address, and
- * prints a message if the program may no longer use that address. The caller does not hold the
- * lock. */
+ * such thread or the thread cannot be ended. pt_listen_go_on begins a new thread at the same
+ * address, and prints a message if the program may no longer use that address. The caller does not
+ * hold the lock. */
 bool pt_listen_rest(void);
 void pt_listen_go_on(void);
 /* The number of the serving thread; 0 = there is none. */
@@ -743,8 +758,9 @@ void pt_epoll_find_rest(void) __attribute__((weak));
 #define PT_SECOND_NAME(name, text)                                                                 \
     static _Atomic(name##_fn *) next_##name;                                                       \
     extern name##_fn second_##name __asm__(text) __attribute__((weak))
-/* The function of that name in the libraries after this one. The constructor looks it up at once; a
- * library whose constructor runs earlier may need it before. */
+/* The function of that name in the libraries after this one. The library's constructor looks the
+ * function up; the constructor of another library, which runs earlier, may need the function before
+ * that. */
 #define PT_NEXT(name)                                                                              \
     ({                                                                                             \
         if (atomic_load(&next_##name) == NULL)                                                     \
@@ -760,12 +776,13 @@ void pt_interpose_init(void);
  * hold the lock. */
 void pt_last_words(void);
 /* Notes that the calling process, which may be a child of vfork, has requested a tracer. The next
- * exec sets a variable for the new program, so that it does not take ticks by SIGTRAP. */
+ * exec sets a variable for the new program, so that the new program does not take ticks by
+ * SIGTRAP. */
 void pt_exec_will_be_traced(void);
-/* pt_exec_begins is called before exec: if a session runs, it stops the thread's ticks and returns
- * true. pt_exec_failed is called when exec has returned, with that value: it resumes the ticks and
- * returns `result`. */
+/* pt_exec_begins is called before exec: if a session runs, it stops the thread's ticks, writes the
+ * journal and returns true. pt_exec_failed is called when exec has returned, with that value as
+ * `paused`: it resumes the ticks if paused is true, and returns `result`. */
 bool pt_exec_begins(void);
 int pt_exec_failed(bool paused, int result);
-/* Do the host's calls go through the library? They do not if it was loaded by dlopen. */
+/* Do the host's calls go through the library? They do not if the library was loaded by dlopen. */
 bool pt_interposes(void);

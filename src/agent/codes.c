@@ -13,7 +13,8 @@ enum {
 };
 
 static struct {
-    pt_tick_codes *all; /* NULL: no interpreter was found; never freed: handlers use it */
+    pt_tick_codes *all; /* NULL: no interpreter was found; never freed, since handlers use this
+                         * memory */
     pt_journal_area *area;
 } codes;
 

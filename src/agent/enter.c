@@ -1,11 +1,12 @@
-/* enter.c: finds out, before exec, whether the loader will put the library into the program. If it
- * will not, the recorder names the program beside the CPU time that is in no sample.
+/* enter.c: finds out, before exec, whether the loader will put the library into the program. If the
+ * loader will not, the recorder names the program next to the CPU time that is in no sample.
  *
  *   static, or a static Go program   no PT_INTERP: there is no loader
  *   setuid, setgid, capabilities     the loader ignores LD_PRELOAD
  *   of another architecture          the loader ignores a library of this architecture
  *
- * All of it may run in a child of vfork: it uses system calls and the stack, nothing else. */
+ * All functions of this file may run in a child of vfork: they use system calls and the stack,
+ * nothing else. */
 #include "agent/agent.h"
 
 #include <elf.h>
@@ -35,8 +36,8 @@ static bool is_another_machine(const pt_elf *elf)
     return elf->machine != PT_MACHINE_HOST->elf_machine || elf->is_64 != (sizeof(void *) == 8);
 }
 
-/* Is the file a script, which begins with a line as "#! /bin/busybox sh"? *ret_interpreter: the
- * path of its interpreter, which points into `head`. */
+/* Is the file a script, whose first line is like "#! /bin/busybox sh"? *ret_interpreter: the path
+ * of its interpreter, which points into `head`. */
 static bool is_script(char *head, size_t bytes, const char **ret_interpreter)
 {
     if (bytes < 3 || head[0] != '#' || head[1] != '!') return false;
@@ -61,8 +62,8 @@ static void note_name(const char *path)
     close(fd);
 }
 
-/* Notes the program in the file if the loader will not put the library into it. The program of a
- * script is the script's interpreter. */
+/* Notes the program in the file if the loader will not put the library into that program. The
+ * program of a script is the script's interpreter. */
 /* NOLINTNEXTLINE(misc-no-recursion): once, for an interpreter */
 static void look_at(int fd, const char *path, bool is_interpreter)
 {

@@ -1,9 +1,9 @@
 /* environment.c: does what the environment variables request when a program begins, unless the
  * program forbids it.
  *
- * environment.def has the variables. The process that was given CPUPROFILE=NAME writes NAME, those
- * that it starts write NAME_PID; in a job of a batch system the number of the process in the job
- * stands before the PID.
+ * environment.def has the variables. The process that was given CPUPROFILE=NAME writes NAME; the
+ * processes that it starts write NAME_PID. In a job of a batch system the number of the process in
+ * the job stands before the PID.
  *
  * The library's variable PITOT_CPUPROFILE_FIRST names the first process for all others: it holds
  * the process id and the time when the process began. exec keeps both, and no later process with
@@ -123,7 +123,7 @@ static void take_default_options(void)
 /* ---- the first process ---- */
 
 /* When this process began, in clock ticks since boot: field 22 of /proc/PID/stat (proc(5)), the
- * 20th behind the name, which may hold anything. */
+ * 20th after the program's name, which may hold any character. */
 static const char *begin_of(char *stat)
 {
     char *at = strrchr(stat, ')');
@@ -158,7 +158,7 @@ static bool is_first(pt_env variable)
 /* ---- names ---- */
 
 /* Parallel jobs, by the first variable `sign` that is set. The number of the process in the job is
- * in `rank`, and stands behind `prefix` in the name of the profile, as in gperftools (sysinfo.cc).
+ * in `rank`, and stands after `prefix` in the name of the profile, as in gperftools (sysinfo.cc).
  * rank PT_ENV_NONE: no variable has the number, so the process id distinguishes the processes. */
 static const struct {
     pt_env sign, rank;
@@ -170,7 +170,8 @@ static const struct {
     {PT_ENV_PMI_RANK, PT_ENV_PMI_RANK, ".rank-"},
 };
 
-/* Adds the number in a parallel job to the name. Returns true if the process id must be added, too.
+/* Adds the number in a parallel job to the name. Returns true if the process id must also be
+ * added.
  */
 static bool add_rank(char *name)
 {
@@ -228,7 +229,7 @@ static void start_recording(const char *folder)
 }
 
 /* Warns if the program has used CPU time before the library was loaded: CPUPROFILE requests a
- * profile of the whole run, and that time is not in it. */
+ * profile of the whole run, and that time is not in the profile. */
 static void say_if_late(void)
 {
     enum { WORTH_TELLING_MS = 100 };
@@ -270,7 +271,7 @@ void pt_environment_begin(void)
         start_recording(folder);
     else if (asked != NULL)
         start_profile(asked);
-    /* Processes that this one starts are not the first: they listen at a free path or port beside
+    /* Processes that this process starts are not the first: they listen at a free path or port near
      * this process's address. */
     if (where != NULL) pt_listen_start(where, is_first(PT_ENV_PITOT_LISTEN_FIRST));
 }

@@ -1,7 +1,7 @@
 /* epoll.c: functions that wait for events. The library notes when such a call begins, so that ticks
  * of the wall clock can keep the call's time limit (tick/wait.c).
  *
- * Not in the static library, for the reason given in spawn.c. */
+ * This file is not in the static library, for the reason given in spawn.c. */
 #include "agent/agent.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* find_function.c: finds functions of other libraries by name, in the tables that the loader has
  * mapped (gABI chapter 5; gnu_hash.h).
  *
- * dlsym does the same. But before glibc 2.34 it lies in libdl, which a program may lack; and if the
- * name is missing it calls malloc for its error message. */
+ * dlsym does the same. But before glibc 2.34 dlsym lies in libdl, which a program may lack; and if
+ * the name is missing, dlsym calls malloc for its error message. */
 #include "agent/agent.h"
 #include "elf/gnu_hash.h"
 
@@ -107,7 +107,8 @@ static bool holds_this_code(const struct dl_phdr_info *info)
 typedef struct {
     const char *name;
     bool is_passed;     /* the search has passed this library */
-    void *before, *own; /* definitions of the name in libraries before this one, and in this one */
+    void *before, *own; /* definitions of the name in libraries before this one, and in this
+                         * library */
     void *behind;       /* the first definition in the libraries after this one */
 } lookup;
 
@@ -135,7 +136,7 @@ static lookup look_up(const char *name)
     return l;
 }
 
-/* Also finds libc's function if this library was loaded by dlopen, and so comes after libc. */
+/* Finds libc's function even if this library was loaded by dlopen and so comes after libc. */
 void *pt_find_next(const char *name, void *second)
 {
     const lookup l = look_up(name);

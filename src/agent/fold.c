@@ -51,7 +51,8 @@ PT_NEAR void pt_fold_after_fork(void)
     PT_SET(fold.copied_bytes, 0);
 }
 
-/* Multiply and fold a word at a time; the constants are the golden ratio's and splitmix64's. */
+/* Multiplies and folds one 64-bit word after the other; the constants are those of the golden ratio
+ * and of splitmix64. */
 static uint64_t hash_of(const uint64_t *pcs, uint32_t depth, unsigned end, uint16_t epoch)
 {
     uint64_t hash = UINT64_C(0x9e3779b97f4a7c15) ^ ((uint64_t)depth << 32 | end << 16 | epoch);
@@ -107,7 +108,7 @@ _Static_assert(AREA_FIRST_BYTES >= sizeof(pt_journal_area) + sizeof(pt_journal_s
                                        PT_JOURNAL_CHAIN_MAX * sizeof(uint64_t),
                "the smallest area holds any stack");
 
-/* Room for a record of size bytes in the journal; NULL when it is full. */
+/* Room for a record of size bytes in the journal; NULL if the journal is full. */
 static void *area_room(size_t size)
 {
     void *const room = pt_journal_room(fold.area, size);
@@ -204,7 +205,7 @@ static void count_words(uint32_t native, uint32_t frames, unsigned end, uint32_t
 }
 
 /* Copies the sample of `words` words that begins at the ring's word `from` to an area of its own.
- * The sample is walked only by the reader, so all mappings must be known now. */
+ * The reader of the journal walks the stack later, so all mappings must be known now. */
 static void keep_copy(const pt_tick_ring *ring, uint64_t from, uint32_t words, uint64_t word)
 {
     const uint64_t mask = ring->ring_words - 1;
@@ -217,7 +218,8 @@ static void keep_copy(const pt_tick_ring *ring, uint64_t from, uint32_t words, u
         return;
     }
     look_at_maps_again();
-    static const uint64_t nowhere = 1; /* in no mapping, so the epoch is the present one */
+    static const uint64_t nowhere = 1; /* an address in no mapping, so the epoch is the present
+                                        * one */
     *record = (pt_journal_copy){.weight = pt_tick_ring_weight(word),
                                 .stack_words = words - PT_MACHINE_REGS_MAX,
                                 .reg_count = PT_MACHINE_REGS_MAX,
@@ -238,7 +240,7 @@ typedef struct {
 } round_sums;
 
 /* Adds the ring's counters to the sums and returns the ring's head. The counters belong to that
- * head: they include no later sample, and at most one tick that is still being handled. */
+ * head: they include no later sample, and at most one tick whose handler is still running. */
 static uint64_t count_ring(const pt_tick_ring *ring, round_sums *sums)
 {
     uint64_t head, ticks, weight, dropped, filtered, kernel;

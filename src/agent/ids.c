@@ -7,7 +7,7 @@
  * a call, and begun after it with the rights of the caller. The listener stays if it has the
  * caller's rights, because its socket may lie in a place that cannot be reached any more.
  *
- * Not in the static library: its names could conflict with libc's own.
+ * This file is not in the static library: its names could conflict with libc's own.
  */
 #include "agent/agent.h"
 
@@ -61,7 +61,8 @@ __attribute__((noinline)) static rested before(void)
 {
     if (pt_agent.pid != pt_tick_getpid()) return (rested){0};
     const int saved_errno = errno;
-    int cancel; /* the thread must not be cancelled here: much of this is a cancellation point */
+    int cancel; /* the thread must not be cancelled in this function, which calls many cancellation
+                 * points */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     const pid_t listens = pt_listen_tid();
     rested r = {.toggle = pt_toggle_rest()};

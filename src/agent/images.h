@@ -14,7 +14,7 @@ typedef Elf32_Phdr pt_image_segment;
 enum { PT_IMAGE_SEGMENTS_MAX = 64 };
 
 typedef struct {
-    uint64_t bias; /* what the loader added to addresses as linked */
+    uint64_t bias; /* the loader's addition to the linked addresses */
     uint16_t machine;
     unsigned count;
     pt_image_segment segments[PT_IMAGE_SEGMENTS_MAX];
@@ -34,5 +34,6 @@ bool pt_image_symbol(const pt_image *image, const char *name, uint64_t *ret_addr
 /* Finds the table of the loader's relocations and its size. Returns false if there is none. */
 bool pt_image_relocations(const pt_image *image, uint64_t *ret_addr, uint64_t *ret_bytes);
 /* The addresses of the functions that .eh_frame describes, ascending, in memory of *ret_map_bytes
- * that the caller unmaps. NULL if the image has no table of them. */
+ * that the caller unmaps. Returns NULL if the image has no table of these functions
+ * (.eh_frame_hdr). */
 uint64_t *pt_image_entries(const pt_image *image, uint32_t *ret_count, size_t *ret_map_bytes);

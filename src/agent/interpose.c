@@ -74,7 +74,7 @@ __attribute__((section("pt_thread_start"), noinline)) static void *thread_main(v
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     const bool is_within = limit - here < self->stack_bytes;
     /* The requested size includes libc's data at the upper end. A little is left out at the lower
-     * end, so that nothing below the stack counts as part of it. */
+     * end, so that nothing below the stack counts as part of the stack. */
     const pt_tick_stack stack = {.low =
                                      is_within ? limit - self->stack_bytes + STACK_SLACK_BYTES : 0,
                                  .limit = is_within ? limit : 0,
@@ -132,9 +132,9 @@ bool pt_interposes(void)
 
 /* ---- unloading ---- */
 
-/* Folds the samples so far, whose addresses belong to the libraries that are mapped now. Mappings
- * are not read here: some programs unload many libraries at their end, and take no sample between
- * two of them. */
+/* Folds the samples so far, whose addresses belong to the libraries that are mapped now. This
+ * function does not read the mappings: some programs unload many libraries at their end, and take
+ * no sample between two unloadings. */
 static void settle_samples(void)
 {
     if (!is_this_process()) return;
@@ -305,14 +305,14 @@ PT_EXPORT int execvp(const char *file, char *const argv[])
 }
 
 /* The variadic forms pass their arguments as an array. An array of many arguments lies in memory of
- * the library. If a child of vfork becomes another program, that memory stays allocated in the
+ * the library. If a child of vfork executes another program, that memory stays allocated in the
  * child's parent. */
 enum { FEW_ARGUMENTS = 256 };
 
 typedef struct {
     char **argv;
     size_t bytes;      /* of memory of the library; 0 = argv is the caller's */
-    char *const *envp; /* the argument after the NULL, of the forms that have one */
+    char *const *envp; /* the argument after the NULL, for the forms that have such an argument */
 } exec_list;
 
 static exec_list list_of(const char *first, va_list args, bool has_envp, char *few[FEW_ARGUMENTS])
@@ -382,8 +382,8 @@ static pt_tick_code code_around(void *function, size_t before, size_t behind)
     return addr == 0 ? (pt_tick_code){0} : (pt_tick_code){addr - before, addr + behind};
 }
 
-/* Notes the range of libc's code, if the object has it. A static program's own code is in the same
- * range. */
+/* Notes the range of the object's code if the object is libc or libpthread. In a static program
+ * this range also has the program's own code. */
 static void note_libc_code(const struct dl_phdr_info *info)
 {
     const uintptr_t here = (uintptr_t)pt_libc_main_start();
@@ -402,7 +402,7 @@ static void note_libc_code(const struct dl_phdr_info *info)
     }
 }
 
-/* Notes the range of the library's own code; none if it is part of the program. */
+/* Notes the range of the library's own code; notes none if the library is part of the program. */
 static int note_own_code(struct dl_phdr_info *info, size_t size, void *arg)
 {
     (void)size;

@@ -17,7 +17,8 @@ static pt_tick_java_facts java;
 static unsigned tries; /* in which the tables lacked fields */
 static uint32_t heaps; /* parts of the code cache at the last reading */
 
-/* The page that was read last. The kernel copies it, since the image may be unmapped meanwhile. */
+/* A copy of the page that was read last. The kernel makes the copy, since the image may be unmapped
+ * at any moment. */
 static struct {
     uint64_t addr; /* 0: none */
     uint8_t bytes[PT_TICK_PAGE_BYTES];

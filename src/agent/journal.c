@@ -1,9 +1,9 @@
 /* journal.c: the image of the crash journal, in private memory; wire/journal.h draws its layout.
- * All data that the library works with is here and in the rings. publish.c copies the image to the
- * file, which the library never reads back.
+ * All data that the library works with is in this image and in the rings. publish.c copies the
+ * image to the file, which the library never reads back.
  *
- * Address space for the largest image is reserved at once, and made usable memory in steps: limits
- * on data and strict accounting of memory count memory in use, not reserved addresses. */
+ * Address space for the largest image is reserved at once, and becomes usable memory in steps:
+ * limits on data and strict accounting of memory count usable memory, not reserved addresses. */
 #include "agent/agent.h"
 
 #include <errno.h>

@@ -101,8 +101,8 @@ static void want_cache(pt_thread *slot, void *arg)
     pt_languages_want_caches(slot);
 }
 
-/* Publishes the facts of the interpreter in an image, or refuses it. False: the interpreter has not
- * started yet. */
+/* Publishes the facts of the interpreter in an image, or refuses the interpreter. Returns false if
+ * the interpreter has not started yet. */
 static bool attach_interpreter(unsigned language, const pt_image *image, const char *path)
 {
     const pt_language *const row = rows[language];

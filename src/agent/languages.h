@@ -16,8 +16,9 @@ typedef struct {
 typedef struct {
     const char *file; /* part of the names of files that may have the interpreter */
     const char *mark; /* a symbol that only such files define */
-    /* The mark's address in the program or in the libraries that it is linked with; NULL: in none.
-     * The loader fills it in: dlsym would call malloc if the mark is missing. */
+    /* The mark's address in the program or in the libraries that the program is linked with; NULL
+     * if none of these has the mark. The loader fills the address in: dlsym would call malloc if
+     * the mark is missing. */
     const char *const volatile *loaded;
     const char *evaluator; /* the function that executes frames; NULL: no such function is needed */
     /* Finds that function in an image that does not export it; NULL: every image exports it.
@@ -28,12 +29,12 @@ typedef struct {
     const char *missing;                       /* the end of the line that refuses an interpreter */
     const char *lie;      /* the beginning of the line that is printed if memory never fitted the
                            * layout */
-    uint32_t wrong_looks; /* that line is printed after so many objects that do not fit, if none
-                           * fitted */
+    uint32_t wrong_looks; /* the line `lie` is printed after so many objects that do not fit the
+                           * layout, if none fitted */
     size_t cache_bytes;   /* of a thread's cache, which begins with its pt_tick_pages */
-    /* Returns the facts for the handler. They are never freed, since the handler may read them at
-     * any time. NULL, and the reason in why: the interpreter is refused. NULL, and why is empty:
-     * the interpreter has not started yet. */
+    /* Returns the facts for the handler, which are never freed, since the handler may read them at
+     * any time. Returns NULL with the reason in `why` if the interpreter is refused; NULL with an
+     * empty `why` if the interpreter has not started yet. */
     const void *(*attach)(const pt_language_image *in, char why[PT_LANGUAGE_WHY_BYTES]);
 } pt_language;
 

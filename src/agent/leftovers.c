@@ -15,8 +15,8 @@
 
 enum {
     LISTS_MAX = 4,    /* a folder with more names than these lists hold is searched in part */
-    OLD_ENOUGH_S = 60 /* a younger file may be in use by a process of another pid namespace, for
-                       * which its pid says nothing */
+    OLD_ENOUGH_S = 60 /* a younger file may be in use by a process of another pid namespace; the pid
+                       * in its name then says nothing here */
 };
 
 /* The process id in an entry NAME.PID.tmp; 0 if the entry has another form. */

@@ -3,8 +3,8 @@
  * One libprofiler.so.0 works in processes of glibc from 2.17 on and of musl. So it refers to no
  * symbol that a later glibc added or gave a new version, to no symbol that glibc before 2.34 keeps
  * in libpthread, librt or libdl, which a program may lack, and to no symbol that only glibc has
- * (tests/abi/abi.t.sh). Instead of such a function there is a system call here, or the function is
- * looked up by name, and may be missing. */
+ * (tests/abi/abi.t.sh). Instead of such a function the library makes a system call, or it looks the
+ * function up by name, and the function may be missing. */
 #pragma once
 
 #include <link.h>
@@ -25,18 +25,19 @@
 
 /* ---- find_function.c ---- */
 
-/* The function of that name in the libraries after this one; else `second`; else the function of
- * that name in a library before this one. */
+/* Returns the function of that name in the libraries after this one; if there is none, `second`; if
+ * that is NULL, the function of that name in a library before this one. */
 void *pt_find_next(const char *name, void *second);
-/* The address that the name resolves to in this process, which may be in this library. NULL: the
- * name is undefined. */
+/* Returns the address that the name resolves to in this process, which may be in this library; NULL
+ * if the name is undefined. */
 void *pt_find_first(const char *name);
-/* The number by which glibc finds the thread-local variables of the object loaded at base. 0: the
- * object has none, or the C library is not glibc. */
+/* Returns the number by which glibc finds the thread-local variables of the object loaded at base;
+ * 0 if the object has no such variables, or the C library is not glibc. */
 size_t pt_find_tls_module(uintptr_t base);
-/* The loaded address of a table that an object's dynamic section gives as `at`. glibc and musl
- * differ in which of these entries they replace by loaded addresses, and neither does so in the
- * vdso, whose linked addresses may be above the base. 0: the object has no memory there. */
+/* Returns the loaded address of a table that an object's dynamic section gives as `at`; 0 if the
+ * object has no memory there. glibc and musl differ in which of these entries they replace by
+ * loaded addresses. Neither replaces the entries of the vdso, whose linked addresses may be above
+ * the base. */
 uintptr_t pt_loaded_addr(const ElfW(Phdr) * segments, size_t count, uintptr_t base, uintptr_t at);
 
 /* ---- libc.c: system calls whose functions glibc 2.25, 2.28 and 2.33 brought ---- */
@@ -50,8 +51,8 @@ bool pt_libc_random(void *ret, size_t bytes);
 
 /* ---- libc_shared.c: looked up; libc_static.c: linked ---- */
 
-/* Looks all these functions up, so that none is looked up later. Called before the process has a
- * second thread. */
+/* Looks up all functions of threads below, so that none is looked up later. Called before the
+ * process has a second thread. */
 void pt_libc_find_threads(void);
 /* Like the libc functions of these names; ENOSYS if the process has no such function. */
 int pt_libc_key_create(pthread_key_t *ret_key, void (*at_end)(void *));
@@ -67,4 +68,4 @@ int pt_libc_at_quick_exit(void (*function)(void));
 /* Does libc pass the program's arguments to constructors? glibc does; musl leaves the registers
  * undefined. */
 bool pt_libc_hands_arguments(void);
-void *pt_libc_main_start(void); /* __libc_start_main; NULL: not in this libc */
+void *pt_libc_main_start(void); /* __libc_start_main; NULL if this libc has no such function */

@@ -21,7 +21,8 @@ LOOKED_UP(pthread_attr_getstacksize, int, (const pthread_attr_t *, size_t *));
 LOOKED_UP(pthread_attr_setstacksize, int, (pthread_attr_t *, size_t));
 LOOKED_UP(pthread_getcpuclockid, int, (pthread_t, clockid_t *));
 LOOKED_UP(pthread_join, int, (pthread_t, void **));
-/* musl has pthread_atfork; glibc has it in a static part only, which calls __register_atfork. */
+/* musl has pthread_atfork; glibc has that function in a static part only, which calls
+ * __register_atfork. */
 LOOKED_UP(pthread_atfork, int, (void (*)(void), void (*)(void), void (*)(void)));
 LOOKED_UP(__register_atfork, int, (void (*)(void), void (*)(void), void (*)(void), void *));
 LOOKED_UP(at_quick_exit, int, (void (*)(void)));
@@ -41,8 +42,8 @@ void pt_libc_find_threads(void)
     (void)PT_NEXT(pthread_join);
 }
 
-/* Calls a function that was looked up before. It is not looked up here: a process of one thread may
- * be in a signal handler, or hold the loader's lock. */
+/* Calls a function that was looked up before. This macro does not look it up: the thread may be in
+ * a signal handler, or hold the loader's lock. */
 #define CALL_KNOWN(name, arguments)                                                                \
     name##_fn *const known = atomic_load(&next_##name);                                            \
     return known != NULL ? known arguments : ENOSYS

@@ -5,11 +5,11 @@
  * begins: http://127.0.0.1:PORT/TOKEN. The token is the text after PORT/ in PITOT_LISTEN, or is
  * random and printed once.
  *
- * One thread serves all connections at once. The host must not notice:
- * - the thread has a table of descriptors of its own (close_range with CLOSE_RANGE_UNSHARE): the
- *   host cannot close or find them, children of fork do not inherit them, and the thread keeps none
- *   of the host's open;
- * - all signals are blocked in the thread; it never calls malloc, the loader, or any function of
+ * One thread serves all connections at once. The host must not notice: - the thread has a table of
+ * descriptors of its own (close_range with CLOSE_RANGE_UNSHARE): the host cannot close or find the
+ * thread's descriptors, children of fork do not inherit them, and the thread keeps no descriptor of
+ * the host open; - all signals are blocked in the thread; it never calls malloc, the loader, or any
+ * function of
  *   the host;
  * - requests are bounded in number, bytes and time. */
 #include "agent/listen.h"
@@ -38,8 +38,8 @@ enum {
     READY_MS = 60000,     /* the wait for the thread to report its state, on a busy machine */
 };
 
-/* The states of a listening thread. The state holds the thread's number, too, so that only a caller
- * that knows the number changes it. */
+/* The states of a listening thread. listener.state also holds the thread's number, so that only a
+ * caller that knows the number changes the state. */
 enum { STARTS, LISTENS, IS_REFUSED, IS_TO_END, STATES };
 
 static struct {
@@ -180,8 +180,8 @@ static bool open_socket(void)
     return refuse_listening("not an address: use unix:PATH or 127.0.0.1:PORT");
 }
 
-/* A descriptor that becomes readable when the wake-up signal arrives, which this thread blocks like
- * all signals. */
+/* Returns a descriptor that becomes readable when the wake-up signal arrives. This thread blocks
+ * that signal, as it does all signals. */
 static int open_wake(void)
 {
     sigset_t wake;
@@ -251,7 +251,8 @@ static bool has_ended(void)
     return tid == 0 || (syscall(SYS_tgkill, pt_tick_getpid(), tid, 0) != 0 && errno == ESRCH);
 }
 
-/* Starts the serving thread. Returns false if there is no thread, or it does not listen. */
+/* Starts the serving thread. Returns false if no thread could be started, or if the thread does not
+ * listen. */
 static bool start_thread(void)
 {
     pt_caller caller;
@@ -297,7 +298,7 @@ bool pt_listen_rest(void)
     if (listens % STATES != LISTENS || /* or another thread is in this function */
         !atomic_compare_exchange_strong(&listener.state, &listens, ends))
         return false;
-    /* A filter that forbids the wake-up signal forbids this harmless call, too. */
+    /* A filter that forbids the wake-up signal also forbids this harmless call. */
     if (listener.wake_fd < 0 ||
         syscall(SYS_tgkill, pt_tick_getpid(), atomic_load(&listener.tid), 0) != 0) {
         atomic_store(&listener.state, listens);
@@ -323,7 +324,7 @@ void pt_listen_go_on(void)
 
 void pt_listen_stop(void)
 {
-    struct stat st; /* the host may have changed its root, so that the path is another file */
+    struct stat st; /* the host may have changed its root, so that the path leads to another file */
     if (address.path[0] != '\0' && pt_libc_lstat_at(AT_FDCWD, address.path, &st) == 0 &&
         S_ISSOCK(st.st_mode))
         unlink(address.path);

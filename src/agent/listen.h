@@ -26,7 +26,7 @@ typedef struct {
     bool is_post;
     const char *path, *query; /* terminated; the query "" if there is none */
     size_t body_bytes;        /* that the head promises */
-    const char *body;         /* terminated; NULL until all of it has come */
+    const char *body;         /* terminated by 0; NULL until all of the body has come */
 } pt_listen_request;
 
 typedef struct {
@@ -48,7 +48,8 @@ void pt_listen_pages_open(void);
 /* The answer to a permitted request. */
 pt_listen_verdict pt_listen_page(const pt_listen_request *request, pt_listen_answer *ret_answer);
 pt_listen_answer pt_listen_text(const char *status, const char *text);
-/* The time at which the profile that is being collected is complete; 0: none is being collected. */
+/* The time at which the profile that is being collected is complete; 0 if no profile is being
+ * collected. */
 uint64_t pt_listen_collects_until_ms(void);
 /* Ends the collection. The answer is the profile, or an error message. */
 pt_listen_answer pt_listen_collected(void);
@@ -58,14 +59,14 @@ void pt_listen_answer_done(pt_listen_answer *answer);
 
 enum { PT_LISTEN_CONNECTIONS = 16 };
 
-/* Begins with an empty table. token "": a Unix socket, whose client is permitted if the kernel
- * reports this user or root as the client's user. */
+/* Begins with an empty table of connections. token "": the socket is a Unix socket, whose client is
+ * permitted if the kernel reports this user or root as the client's user. */
 void pt_connections_open(const char *token);
 void pt_connections_close(void);
 /* Is a row of the table free, or can an old connection be closed for a new one? */
 bool pt_connections_have_room(void);
 /* Accepts a connection that waits at the socket. Returns false if the kernel has no descriptor or
- * no memory for it. */
+ * no memory for that connection. */
 bool pt_connections_accept(int socket_fd);
 /* Fills in a row of poll for each connection, with fd -1 for a free row. Returns the time, of
  * pt_listen_now_ms, at which pt_connections_serve must run at the latest; 0 = at no time. */

@@ -5,14 +5,14 @@
  *     |  `-- collects --'  |
  *     `-- 400, 404 --------'
  *
- *   head, body   the request arrives      collects   the answer is a profile that is not complete
- *   400, 404     the head is malformed, or its client has not the token
- *   rest         the answer is sent, and the remainder of the request is read and ignored
+ *   head, body the request arrives collects the answer is a profile that is not complete 400, 404
+ *   the head is malformed, or the client does not know the token rest the answer is sent, and the
+ *   remainder of the request is read and ignored
  *
  * All connections are polled together, so a client that sends nothing, or a byte now and then,
- * costs the others no more than a row of the table. When all rows are taken, a new client gets the
- * row of the oldest connection that has not shown its permission or has received its answer. Memory
- * is used for the table, and for requests of permitted clients. */
+ * costs the other clients no more than a row of the table. When all rows are taken, a new client
+ * gets the row of the oldest connection that has not shown its permission or has received its
+ * answer. Memory is used for the table, and for requests of permitted clients. */
 #include "agent/listen.h"
 
 #include <errno.h>
@@ -35,8 +35,8 @@ typedef struct {
     int fd;
     connection_state state;
     uint64_t number;   /* grows: the oldest has the least */
-    uint64_t until_ms; /* the connection is closed then; while it collects, the profile is complete
-                        * then */
+    uint64_t until_ms; /* when the connection is closed; in the state COLLECTS, when the profile is
+                        * complete */
     pt_listen_request request;
     size_t head_bytes, body_held;
     char *body; /* in memory of its own */
@@ -83,8 +83,8 @@ void pt_connections_close(void)
 
 /* ---- answers ---- */
 
-/* Reads the rest of the request before it closes the connection: otherwise the client might lose
- * the answer, too. */
+/* Called when the answer is sent. If bytes of the request are still to come, they are read before
+ * the connection is closed: otherwise the client might also lose the answer. */
 static void has_sent(connection *c)
 {
     const bool is_whole = c->body_held >= c->request.body_bytes;
@@ -97,8 +97,8 @@ static void has_sent(connection *c)
     c->until_ms = pt_listen_now_ms() + REQUEST_MS;
 }
 
-/* The next bytes to send. Returns their number, 0 at the end, a negative number if they cannot be
- * read. */
+/* Finds the next bytes to send. Returns their number; 0 at the end of the answer; a negative number
+ * if the bytes cannot be read. */
 static ssize_t next_piece(const connection *c, const char **ret_bytes)
 {
     static PT_FAR char piece[PIECE_BYTES];
@@ -165,8 +165,8 @@ static void answer_text(connection *c, const char *status, const char *text)
 
 /* ---- requests ---- */
 
-/* Receives the bytes that have arrived, at most size; *ret_bytes 0: none yet. False: the client has
- * closed the connection, or receiving failed. */
+/* Receives the bytes that have arrived, at most size. *ret_bytes is 0 if none has arrived yet.
+ * Returns false if the client has closed the connection, or receiving failed. */
 static bool receive_bytes(connection *c, char *to, size_t size, size_t *ret_bytes)
 {
     *ret_bytes = 0;
@@ -190,7 +190,7 @@ static size_t content_length(const char *head)
     return (size_t)value;
 }
 
-/* Splits the head, which ends with the empty line at `end`, in place. Returns false if it is
+/* Splits the head, which ends with the empty line at `end`, in place. Returns false if the head is
  * malformed. */
 static bool parse_head(connection *c, char *end)
 {
@@ -370,7 +370,7 @@ bool pt_connections_accept(int socket_fd)
     c->until_ms = pt_listen_now_ms() + REQUEST_MS;
     c->head_bytes = c->body_held = 0;
     c->request = (pt_listen_request){.query = ""};
-    read_head(c); /* most clients send all at once, so the head is there */
+    read_head(c); /* most clients send the request at once, so the head is there */
     return true;
 }
 

@@ -4,10 +4,10 @@
  *                     -> for each symbol the addresses that it covers
  *
  * Files are read, not mapped: a file that is cut while it is mapped would end the host. Only a
- * file's headers and symbols are read, each to its place in memory of the file's size; the parts
- * that are not read cost no memory. The loader is not used: a thread of the host may hold the
- * loader's lock and wait for a thread of the library. A file that was replaced since it was mapped
- * has another inode, and is not read. */
+ * file's headers and symbols are read. They are read into reserved memory of the file's size, each
+ * at its offset in the file; the parts that are not read cost no memory. The loader is not used: a
+ * thread of the host may hold the loader's lock and wait for a thread of the library. A file that
+ * was replaced since it was mapped has another inode, and is not read. */
 #include "agent/agent.h"
 
 #include <elf.h>
@@ -41,7 +41,7 @@ typedef struct {
 typedef struct {
     wanted *items;
     size_t count;
-    char *names; /* texts, terminated, one behind the other */
+    char *names; /* texts, terminated by 0, one after the other */
     size_t names_bytes, names_cap;
 } lookup;
 
@@ -137,7 +137,7 @@ static bool read_section(image *m, uint32_t i, pt_elf_section *ret)
 }
 
 /* Reads the headers, then the symbol table of this type and its strings. Returns false if the file
- * has none. */
+ * has no such table. */
 static bool read_table(image *m, uint32_t type, pt_elf_symbols *ret_symbols)
 {
     for (uint32_t i = 0; i < m->elf.section_count; i++) {
@@ -194,8 +194,9 @@ static const char *keep_name(lookup *l, const char *name)
     return at;
 }
 
-/* Gives the symbol's name to those of items [first, limit) that it covers, unless a symbol that
- * begins nearer to the item has named it. Within one mapping `linked` ascends with the address. */
+/* Gives the symbol's name to those of items [first, limit) that the symbol covers, except to an
+ * item that has the name of a symbol that begins nearer to it. Within one mapping `linked` ascends
+ * with the address. */
 static void take_symbol(lookup *l, size_t first, size_t limit, const pt_elf_symbol *s)
 {
     const uint64_t size = s->size_bytes > 0 ? s->size_bytes : 1;
@@ -232,7 +233,7 @@ static void name_mapping(lookup *l, const pt_maps_line *row)
                     (s.type == STT_FUNC || s.type == STT_GNU_IFUNC) && s.section_index != SHN_UNDEF)
                     take_symbol(l, first, limit, &s);
             }
-            break; /* a full table contains all dynamic symbols, too */
+            break; /* a full table also contains all dynamic symbols */
         }
     }
     close_image(&m);

@@ -35,7 +35,7 @@ enum {
 /* A mapping that exists now; the list is sorted by start. */
 typedef struct {
     uint64_t start, limit;
-    uint64_t image;         /* where its file is mapped from the start; 0 = not known */
+    uint64_t image;         /* where the first byte of its file is mapped; 0 = not known */
     pt_journal_map *record; /* in the journal */
     bool seen;              /* in the present reading */
     bool lasts;             /* until the process ends */
@@ -58,7 +58,7 @@ static struct {
     uint32_t next_epoch; /* the epoch that begins if the present reading finds that a mapping has
                           * gone */
     uint64_t now_ns;
-    uint64_t header_start; /* where the file of the present lines is mapped from its beginning */
+    uint64_t header_start; /* where the first byte of the file of the present lines is mapped */
     uint64_t header_inode;
 } maps;
 
@@ -150,7 +150,8 @@ typedef Elf32_Ehdr native_ehdr;
 typedef Elf32_Phdr native_phdr;
 #endif
 
-/* The build id of the image whose first bytes are mapped at `image`; 0 bytes if it has none. */
+/* Copies the build id of the image whose first bytes are mapped at `image`. Returns its size in
+ * bytes; 0 if the image has no build id. */
 static size_t build_id_at(uint64_t image, uint8_t *ret_id)
 {
     native_ehdr ehdr;
@@ -227,8 +228,9 @@ static void set_gone(size_t i)
 /* The earlier mappings of a range of addresses. */
 typedef struct {
     uint64_t start, limit;
-    uint32_t epoch;       /* the epoch in which the last of them had gone; 0 = there was none */
-    pt_journal_map *last; /* that mapping, if it had exactly this range */
+    uint32_t epoch;       /* the first epoch without the last of these mappings; 0 = there was no
+                           * earlier mapping */
+    pt_journal_map *last; /* the last of these mappings, or NULL if two went in the same epoch */
 } reuse;
 
 static void note_reuse(const pt_journal_map *map, void *arg)
@@ -246,9 +248,9 @@ static bool same_build(const pt_journal_map *record, const uint8_t *build_id, si
     return record->build_id_bytes == id_bytes && memcmp(record + 1, build_id, id_bytes) == 0;
 }
 
-/* If the same library returns to its former addresses, and nothing else was there in between, its
- * old record is used again: so a program that loads and unloads a library all the time does not get
- * more and more mappings and stacks. */
+/* If the same library returns to its former addresses, and no other mapping was there in between,
+ * the old record of its mapping is used again: so a program that loads and unloads a library all
+ * the time does not get more and more mappings and stacks. */
 static pt_journal_map *take_up(const reuse *range, const maps_line *line, const uint8_t *build_id,
                                size_t id_bytes)
 {
@@ -262,7 +264,7 @@ static pt_journal_map *take_up(const reuse *range, const maps_line *line, const 
 }
 
 /* The address at which the beginning of a line's file is mapped; 0 = not known. A part of a file
- * may be mapped far from the rest, as V8 maps its builtins a second time. */
+ * may be mapped far from its other parts, as V8 maps its builtins a second time. */
 static uint64_t image_of(const maps_line *line)
 {
     if (maps.header_start != 0 && maps.header_inode == line->map.inode) return maps.header_start;
@@ -276,8 +278,9 @@ static uint64_t image_of(const maps_line *line)
     return 0;
 }
 
-/* Adds a line's mapping to the list. Mappings that it overlaps are gone. A mapping counts from the
- * first epoch on, unless another mapping was there before. Returns true if the mapping is new. */
+/* Adds a line's mapping to the list. Known mappings that overlap the new one are gone, and leave
+ * the list. A mapping counts from the first epoch on, unless another mapping was there before.
+ * Returns true if the mapping is new. */
 static bool meet_line(maps_line *line)
 {
     size_t i = first_after(line->map.start);
@@ -326,8 +329,8 @@ static bool take_line(const char *text, void *arg)
     return news;
 }
 
-/* Calls take for each line, with at most TEXT_BYTES of them in memory. Returns true if any call
- * did. */
+/* Calls `take` for each line, with at most TEXT_BYTES of the file in memory at once. Returns true
+ * if `take` returned true for any line. */
 static bool read_lines(int fd, bool (*take)(const char *text, void *arg), void *arg)
 {
     size_t held = 0;

@@ -61,7 +61,7 @@ bool pt_output_begin(const char *path, bool gzip)
         errno = ENAMETOOLONG;
         return false;
     }
-    unlink(out.name); /* a file that a killed process with this pid may have left */
+    unlink(out.name); /* an earlier process with this pid, which was killed, may have left a file */
     out.fd = open(out.name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (out.fd < 0) return false;
     out.error = 0;

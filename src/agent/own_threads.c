@@ -16,18 +16,20 @@
  *   end     the library adds 1, then libc subtracts 1
  *
  * So the process ends in the host's last thread, when that ends, with its signal mask and its
- * descriptors. A thread of the library could not do this in its place: those that keep a file open
- * have a table of descriptors of their own, and the host's table goes with its last thread.
+ * descriptors. A thread of the library could not end the process in place of the host's last
+ * thread: the library's threads that keep a file open have a table of descriptors of their own, and
+ * the host's table goes with the host's last thread.
  *
  * While a thread of the library begins or ends, the count is one too high. The thread that waits
- * for the end may be the host's last one, which runs exit handlers and is not counted any more. So
- * another 1 is added meanwhile (`middle`), also while a thread of the library begins another. If
- * the host's last thread ends in the middle, libc does not see that it is the last;
- * pt_own_exit_if_last checks for that afterwards.
+ * for that end may be the host's last thread, which runs exit handlers and is not counted any more.
+ * So another 1 is added during that time (`middle`), also while a thread of the library begins
+ * another thread. If the host's last thread ends in the middle, libc does not see that it is the
+ * last; pt_own_exit_if_last checks for that afterwards.
  *
- * A thread that leaves by the system call exit(2) is never taken out of the count, with or without
- * the library: the process ends when its last thread has gone, runs no exit handler, and has the
- * status of the first thread. The library's threads would be left: pt_own_leave_as_first_thread. */
+ * libc never takes a thread that leaves by the system call exit(2) out of the count, with or
+ * without the library: the process then ends when its last thread has gone, runs no exit handler,
+ * and has the exit status of the first thread. The library's threads would be the last, so one of
+ * them ends the process: pt_own_leave_as_first_thread. */
 #include "agent/agent.h"
 
 #include <errno.h>
@@ -79,8 +81,8 @@ void pt_own_init(void)
     sigprocmask(SIG_SETMASK, NULL, &first_mask);
 }
 
-/* nptl_db's descriptor beside the word gives the word's size: bits, count, offset
- * (nptl_db/db_info.c). */
+/* libc has a descriptor of the count for debuggers, which gives the size of the count in bits, the
+ * number of its elements, and its offset (nptl_db/db_info.c). */
 void pt_own_find_count(void)
 {
     static bool is_known;
@@ -173,7 +175,7 @@ bool pt_own_begin(pt_own_thread *ret_thread, size_t stack_bytes, void *(*own)(vo
     if (slot == NULL || pthread_attr_init(&attr) != 0) return false;
     pt_libc_attr_setstacksize(&attr, stack_bytes);
     *slot = (own_slot){.main = own, .arg = arg};
-    /* If libc's count becomes 1, libc takes the new thread for the process's first
+    /* If libc's count becomes 1, libc takes the new thread for the process's first thread
      * (_IO_enable_locks). So a thread of the library adds 1 first; libc counts a thread of the host
      * already. */
     sigset_t all, mask;
@@ -199,11 +201,12 @@ bool pt_own_begin(pt_own_thread *ret_thread, size_t stack_bytes, void *(*own)(vo
 enum {
     BARE_STACK_BYTES = 256 << 10,
     BARE_BELOW_BYTES = 64 << 10, /* thread-local variables lie below the thread pointer, */
-    BARE_ABOVE_BYTES = 16 << 10, /* and what libc keeps of a thread above it */
+    BARE_ABOVE_BYTES = 16 << 10, /* and libc's data about the thread above it */
     BARE_BYTES = BARE_STACK_BYTES + BARE_BELOW_BYTES + BARE_ABOVE_BYTES,
-    POINTER_GUARDS = 5,   /* words from the thread pointer: stack guard, pointer guard */
-    HAS_MORE_THREADS = 6, /* ints from the thread pointer: libc's own note that there are more
-                           * threads, in some versions */
+    POINTER_GUARDS = 5,   /* an index of 64-bit words from the thread pointer: stack guard, then
+                           * pointer guard */
+    HAS_MORE_THREADS = 6, /* an index of ints from the thread pointer: where libc, in some versions,
+                           * notes that the process has more than one thread */
     TID_AT = 0x2d0,       /* bytes from the thread pointer, where libc keeps the thread's id */
 };
 
@@ -215,7 +218,7 @@ static struct {
 
 #if defined(__x86_64__) && defined(__GLIBC__)
 
-/* libc's thread-local variables: their initial content and their place. */
+/* The initial content and the place of libc's thread-local variables. */
 static struct {
     const void *image;
     size_t bytes, below_bytes;
@@ -270,7 +273,7 @@ static int bare_main(void *arg)
     return 0;
 }
 
-/* Makes the thread. Returns its id; 0 if the kernel made none. */
+/* Makes the thread. Returns its id; 0 if the kernel made no thread. */
 static pid_t begin_bare(void *(*own)(void *), void *arg)
 {
     enum {
@@ -336,8 +339,8 @@ pt_own_thread pt_own_self(void)
     return (pt_own_thread){.tid = tid, .clock = pt_timer_cpu_clock(tid), .slot = OWN_MAX};
 }
 
-/* The kernel wakes waiters at this word as at one of shared memory (CLONE_CHILD_CLEARTID), so the
- * wait is not a private one. */
+/* The kernel wakes the waiters of this futex as those of a futex in shared memory
+ * (CLONE_CHILD_CLEARTID), so the wait is not a private one. */
 static void wait_for_bare(void)
 {
     while (atomic_load(&bare.is_there) != 0)
@@ -400,8 +403,9 @@ void pt_own_exit_if_last(void)
     exit(0); /* NOLINT(concurrency-mt-unsafe): libc does this in the last of its threads */
 }
 
-/* Reads /proc/self/stat of the first thread from the third field on ("R 1 ..."), behind its name,
- * which may hold any character (proc(5)). NULL if it cannot be read. */
+/* Reads the first thread's stat file in /proc. Returns its text from the third field on ("R 1
+ * ..."), which follows the thread's name; the name may hold any character (proc(5)). Returns NULL
+ * if the file cannot be read. */
 static const char *read_first_thread(char *text, size_t size)
 {
     const int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);

@@ -12,7 +12,8 @@ static pt_tick_php_facts php;
 extern const char loaded_php[] __asm__(PT_PHP_MARK) __attribute__((weak));
 static const char *const volatile loaded = loaded_php;
 
-/* The layout of the PHP build that the segment names; NULL: it has no text of a known build. */
+/* The layout of the PHP build that the segment names; NULL if the segment has no text of a known
+ * build. */
 static const pt_php_layout *find_build(uint64_t addr, uint64_t bytes)
 {
     enum { PIECE = 1 << 16, TEXT = PT_PHP_BUILD_BYTES };
@@ -30,8 +31,9 @@ static const pt_php_layout *find_build(uint64_t addr, uint64_t bytes)
     return layout;
 }
 
-/* The layout of the PHP build that a segment with these flags names; NULL: none does. The last
- * segment comes first: an image begins with a segment of names and relocations. */
+/* The layout of the PHP build that a segment with these flags names; NULL if no such segment names
+ * a build. The last segment comes first: an image begins with a segment of names and
+ * relocations. */
 static const pt_php_layout *find_build_in(const pt_image *image, uint32_t flags)
 {
     const pt_php_layout *layout = NULL;
@@ -45,8 +47,8 @@ static const pt_php_layout *find_build_in(const pt_image *image, uint32_t flags)
 
 static const void *attach_php(const pt_language_image *in, char why[PT_LANGUAGE_WHY_BYTES])
 {
-    /* The text is a constant, so it lies in a segment that is not written to; in old programs,
-     * beside the code. */
+    /* The text is a constant, so it lies in a segment that is not written to; in old programs that
+     * is the segment of the code. */
     php.layout = find_build_in(in->image, PF_R);
     if (php.layout == NULL) php.layout = find_build_in(in->image, PF_R | PF_X);
     if (php.layout == NULL) {

@@ -1,12 +1,13 @@
 /* profile_proto.c: writes the running session's journal as a profile.proto (google/pprof,
  * proto/profile.proto), with the additions of formats/pprof_facts.c and pprof_write.c: why stacks
- * ended, as the label stack_end, and the figures of the recording, as a comment.
+ * ended, as the label stack_end, and the numbers about the session (pt_profile_facts), as a
+ * comment.
  *
- *   sample    stack of location numbers | count, nanoseconds | stack_end unless it is complete
- *   mapping   all that ever were, in the order of the journal; numbers begin with 1
- *   location  address (of the call, not behind it) | mapping; numbered as they come
- *   function  a function of an interpreter; its number is that in the journal
- *   strings   the fixed ones below; then path and build id of each mapping; then name and file of
+ *   sample stack of location numbers | count, nanoseconds | stack_end unless it is complete mapping
+ *   all that ever were, in the order of the journal; numbers begin with 1 location address (of the
+ *   call, not after it) | mapping; numbered in the order in which they are written function a
+ *   function of an interpreter; its number is that in the journal strings the fixed ones below;
+ *   then path and build id of each mapping; then name and file of
  *             each function
  *
  * Nothing is sorted or named here: that is the reader's work.
@@ -170,7 +171,8 @@ static bool table_has_room(void)
     return true;
 }
 
-/* The number of a location; a new one is written at once. 0 if there is no memory. */
+/* Returns the number of a location; a new location is written at once. Returns 0 if there is no
+ * memory. */
 static uint32_t location_of(uint64_t address, uint32_t mapping)
 {
     if (!table_has_room()) return 0;
@@ -243,7 +245,7 @@ static const char *tier_text(uint32_t tier)
 }
 
 /* The location of a frame of an interpreter, with the frame's word in place of an address. A frame
- * whose code found no room has no function. */
+ * whose code has no record in the journal, for lack of room, has no function. */
 static uint32_t code_location_of(uint64_t word)
 {
     const uint32_t before = w.locations;

@@ -1,19 +1,19 @@
 /* publish.c: copies the image of the journal (journal.c) to its file, again and again.
  *
- *   note        marks the pages of the image that changed, a bit a page
- *   publish     changed pages -> pwrite at the same place: records, then the headers of their
+ *   note marks the pages of the image that changed, one bit per page publish changed pages ->
+ *   pwrite at the same place: records, then the headers of their
  *               areas, then the file's header. If the process is killed in between, the file is
  *               still consistent
  *
- * The keeper, a thread of the library, copies changes to memory of its own under the agent's lock,
- * and writes that to the file without the lock: a disk that hangs delays only a thread that needs
- * the file (at exit, exec, flush and stop).
+ * The keeper, a thread of the library, copies changes to memory of its own under the library's
+ * lock, and writes that memory to the file without the lock: a disk that hangs delays only a thread
+ * that needs the file (at exit, exec, flush and stop).
  *
  * Only the keeper has the file open, in a table of descriptors of its own: a host that closes all
- * descriptors, or counts them, does not see it. Other threads open the file by its name, if that
- * still leads to the same file, or send a request to the keeper. A file that cannot be written to
- * does not affect the host: the image has everything, and the next attempt copies all that is
- * missing.
+ * descriptors, or counts them, does not see the file's descriptor. Other threads open the file by
+ * its name, if the name still leads to the same file, or send a request to the keeper. A file that
+ * cannot be written to does not affect the host: the image has everything, and the next attempt
+ * copies all that is missing.
  *
  * The file is made under a temporary name and renamed: a file of an earlier run is replaced, never
  * cut while another process reads it. */
@@ -52,10 +52,10 @@ struct pt_publisher {
     uint8_t bytes[4 << 20]; /* only the used part costs memory; changes of 100 ms are less */
 };
 
-/* Is the keeper writing from its memory? A thread with the lock waits until the write has ended
- * before it does anything else with the file. */
+/* Is the keeper writing from its memory? A thread with the lock waits until the keeper's write has
+ * ended before that thread does anything else with the file. */
 static _Atomic(int) is_writing;
-/* The keeper could not write all of its copy. */
+/* Did the keeper fail to write all of its copy? */
 static _Atomic(bool) is_lost;
 
 /* Used under the lock; also by the keeper while the thread with the lock waits for it. */
@@ -111,8 +111,8 @@ typedef struct {
 } target;
 
 /* Marks pages as unchanged. A page in the keeper's memory counts as written; if the write fails,
- * everything is copied again. The page that `from` lies within stays marked, since the header of
- * its area is still to be copied. */
+ * everything is copied again. The page that has `from` within it stays marked, since the header of
+ * an area, in the same page, is still to be copied. */
 static void forget_pages(size_t from, size_t limit)
 {
     for (size_t page = (from + PAGE_BYTES - 1) / PAGE_BYTES; page < limit / PAGE_BYTES; page++)
@@ -245,7 +245,7 @@ static int close_and_keep_errno(int fd)
     return -1;
 }
 
-/* A file's folder and its name there, as openat(2) takes them. The keeper has the folder open from
+/* A file's folder and its name in that folder, for openat(2). The keeper has the folder open from
  * the start, since the file may have no path any more after the host has changed its root. Other
  * threads have AT_FDCWD and the whole path. */
 typedef struct {
@@ -321,8 +321,8 @@ static int make_journal_file(void)
     return fd;
 }
 
-/* Opens the journal by its path. Returns -1 and errno if that fails or another file is there. Does
- * not wait if a FIFO is there. */
+/* Opens the journal by its path. Returns -1 and errno if that fails or the path leads to another
+ * file. Does not wait if the path leads to a FIFO. */
 static int open_again(void)
 {
     const place file = place_of(FILE_OF->path);
@@ -408,7 +408,8 @@ void pt_publish_keep(void)
     if (syscall(SYS_close_range, fd + 1, ~0U, CLOSE_RANGE_UNSHARE) != 0) return;
     if (FILE_OF->fd > 0) syscall(SYS_close_range, 0, fd - 1, 0);
     FILE_OF->keeper_fd = above_standard_ones(FILE_OF->fd);
-    /* The host may have closed the file before, so that the number now is another file's. */
+    /* The host may have closed the descriptor before, so that its number now belongs to another
+     * file. */
     if (FILE_OF->keeper_fd >= 0 && !is_the_file(FILE_OF->keeper_fd))
         FILE_OF->keeper_fd = close_and_keep_errno(FILE_OF->keeper_fd);
     FILE_OF->folder_fd = FILE_OF->is_made || pt_agent.served ? -1 : open_folder();
@@ -421,7 +422,8 @@ PT_NEAR void pt_publish_handed_over(void)
     PT_SET(FILE_OF->fd, -1);
 }
 
-/* The file's descriptor in the keeper's table; the file is made or opened if it is not open. */
+/* Returns the file's descriptor in the keeper's table. Makes or opens the file if it is not
+ * open. */
 static int keepers_file(void)
 {
     if (FILE_OF->keeper_fd < 0)
@@ -565,8 +567,8 @@ PT_NEAR void pt_publish_after_fork(void)
 
 #define RECORDING_PREFIX "pitot-record-" /* of the recorder's outer folder: recording/run.c */
 
-/* Has the recorder ended? As long as it lives, it holds a lock on the outer folder, which contains
- * the folder of the journals. */
+/* Has the recorder ended? As long as the recorder lives, it holds a lock on the outer folder, which
+ * contains the folder of the journals. */
 static bool has_recorder_gone(void)
 {
     char folder[PATH_MAX];
@@ -608,7 +610,8 @@ static bool is_for_a_file(void)
     return pt_agent.journal.header != NULL && !pt_agent.served;
 }
 
-/* Is the keeper alive? A filter of system calls of the host may have ended it. */
+/* Is the keeper alive? A filter of system calls that the host installed may have ended the
+ * keeper. */
 static bool is_keeper_alive(void)
 {
     const pid_t tid = FILE_OF->keeper_tid;
@@ -667,7 +670,8 @@ PT_NEAR static int open_by_name(const char *name)
 static inline __attribute__((always_inline)) bool add_to(const char *name, const void *bytes,
                                                          size_t size)
 {
-    char here[32]; /* made by instructions here: the text as a constant would lie in another page */
+    char here[32]; /* made by instructions of this function: the text as a constant would lie in
+                    * another page */
     strcpy(here, name);
     const int fd = open_by_name(here);
     if (fd < 0) return false;

@@ -4,7 +4,7 @@
  * host or the program after exec. All other system calls go on to libc's syscall unchanged, by a
  * jump, since some return twice.
  *
- * Not in the static library, where syscall is an object file of libc's own. */
+ * This file is not in the static library: there syscall is an object file of libc's own. */
 #include "agent/agent.h"
 
 #if defined(__x86_64__)
@@ -26,8 +26,8 @@ typedef struct {
 
 typedef long syscall_fn(long, ...);
 
-/* The system call itself, used before the constructor has run and where there is no other
- * syscall(). */
+/* pt_bare_syscall makes the system call itself; it is used before the constructor has run and where
+ * there is no other syscall(). */
 extern syscall_fn pt_bare_syscall __attribute__((visibility("hidden")));
 extern syscall_fn *pt_next_syscall __attribute__((visibility("hidden")));
 syscall_fn *pt_next_syscall = pt_bare_syscall;
@@ -106,8 +106,8 @@ static kernel_sigaction kernel_s(const struct sigaction *from)
     return to;
 }
 
-/* Can the kernel read *act? It reads a new action before it checks the signal's number, and there
- * is no signal 0. */
+/* Can the kernel read *act? The kernel reads a new action before it checks the signal's number, and
+ * there is no signal 0. */
 static bool can_be_read(const kernel_sigaction *act)
 {
     const int saved_errno = errno;
@@ -117,7 +117,7 @@ static bool can_be_read(const kernel_sigaction *act)
     return !is_bad;
 }
 
-/* Can the kernel write to *old? It writes the signal's present action there. */
+/* Can the kernel write to *old? Finds out by requesting the signal's present action there. */
 static bool can_be_written(long signo, kernel_sigaction *old)
 {
     return pt_bare_syscall(SYS_rt_sigaction, signo, NULL, old, sizeof old->mask) == 0;

@@ -3,8 +3,8 @@
  *   start     signal, journal, timers for all threads, drain thread
  *   drain     every few milliseconds: rings -> stacks in the journal, facts in its header; the
  *             changes of the journal go to its file
- *   fork      the child starts a session of its own: other journal, other timers, other name
- *   stop      timers off, last drain, journal -> gperftools file or profile.proto
+ *   fork the child starts a session of its own, with another journal, other timers and another name
+ *   stop timers off, last drain, journal -> gperftools file or profile.proto
  *
  * A process that is killed at any moment leaves its journal, which pitot reads as a profile. A
  * child of fork makes no file before it has used CPU time. */
@@ -30,12 +30,12 @@
 PT_EDGE pt_session pt_agent;
 
 enum {
-    DRAIN_FIRST_MS = 10, /* until the first round; then twice as long, and so on */
+    DRAIN_FIRST_MS = 10, /* until the first round; then twice as long before each further round */
     ANSWER_EVERY_NS = 1000000,
     MEET_EVERY_NS = 200000000,  /* between two readings of the task list */
     HEED_EVERY_NS = 1000000000, /* between two checks that the recorder still exists */
     ASLEEP_NS = 200000000,
-    SAMPLE_WORDS = 48, /* words of a deep usual stack, for the choice of how often to drain */
+    SAMPLE_WORDS = 48, /* words of a rather deep stack, for the choice of how often to drain */
     DRAIN_STACK_BYTES = 256 << 10,
     START_TABLES_NS = 250000000, /* of compiling unwind tables before the first tick */
     DRAIN_TABLES_NS = 10000000,  /* the same between two rounds of the drain thread */
@@ -186,8 +186,8 @@ static uint64_t longest_sleep_ns(void)
                       UINT64_C(1000000) * PT_JOURNAL_INTERVAL_MS);
 }
 
-/* Takes the lock in the keeper. Answers requests while it waits, since the thread with the lock may
- * wait for an answer. */
+/* Takes the lock in the keeper. While the keeper waits for the lock it answers requests, since the
+ * thread with the lock may wait for an answer. */
 static void lock_as_keeper(pt_caller *caller)
 {
     do
@@ -204,16 +204,16 @@ static void leave_file(void)
 }
 
 /* Does this drain thread belong to the present session? A flag would not do: if a new session began
- * before this thread had noticed the end of its own session, it would clear the flag. Then both
- * drain threads would run on, and a thread that waits for the end of this thread would wait for
- * ever. */
+ * before this thread had noticed the end of its own session, the new session would clear the flag.
+ * Then the drain threads of both sessions would run on, and a thread that waits for the end of this
+ * thread would wait for ever. */
 static bool is_our_round(int round)
 {
     return pt_agent.on && atomic_load(&pt_agent.drain_round) == round;
 }
 
-/* Waits until the bell's value changes, for at most ns. Meanwhile it gives threads the new periods
- * that they want. */
+/* Waits until the bell's value changes, for at most ns. While it waits, gives threads the new
+ * periods that they have requested. */
 static void sleep_unless_rung(int round, int bell, uint64_t ns)
 {
     const uint64_t until_ns = pt_agent_clock_ns(CLOCK_MONOTONIC) + ns;
@@ -260,8 +260,8 @@ static bool drain_start(void);
 
 /* Prepares a session for few samples. A recorded process has no drain thread, no list of mappings,
  * no unwind tables and no image of a journal before it has a few samples: most processes end
- * earlier. Until then stacks are copied. A copy has no frames of an interpreter, so a process with
- * CPython is awake from the start. */
+ * earlier. Until then the handler copies stacks. A copied stack has no frames of an interpreter, so
+ * a process with CPython is awake from the start. */
 static void fall_asleep(void)
 {
     const bool sleeps = pt_agent.is_asleep;
@@ -391,15 +391,16 @@ static void *drain_main(void *arg)
     const int bell = atomic_load(&pt_agent.drain_bell); /* read first, so that a change after this
                                                          * is noticed */
     pt_publisher *const publisher = pt_publisher_new();
-    become_keeper(); /* the thread that began this one holds the lock, and waits for this */
+    become_keeper(); /* the thread that began this thread holds the lock, and waits until this
+                      * thread is the keeper */
     atomic_store(&pt_agent.drain_is_ready, 1);
     syscall(SYS_futex, &pt_agent.drain_is_ready, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
     drain_rings((int)(intptr_t)arg, publisher, bell);
     return NULL;
 }
 
-/* The main function of a drain thread that a handler began. It waits until no other thread has the
- * lock. */
+/* The main function of a drain thread that a handler began. The drain thread waits until no other
+ * thread has the lock. */
 static void *late_drain_main(void *arg)
 {
     const int round = (int)(intptr_t)arg, bell = atomic_load(&pt_agent.drain_bell);
@@ -600,8 +601,8 @@ bool pt_session_start(const char *path, int (*filter)(void *), void *filter_arg)
 
 /* ---- end ---- */
 
-/* Writes the profile, which replaces the journal; if that fails, completes the journal and reports
- * its name. */
+/* Writes the profile, which replaces the journal. If the profile cannot be written, completes the
+ * journal and reports the journal's name. */
 static void write_result(void)
 {
     char name[PATH_MAX];
@@ -636,8 +637,8 @@ static bool is_worth_a_result(void)
     return pt_agent.file.is_made || pt_agent.served || header->ticks > 0;
 }
 
-/* Reports CPU time that is in no sample, if it is more than chance and the ends of threads explain.
- * The file states it in any case. */
+/* Reports CPU time that is in no sample, if chance and the ends of threads do not explain it. The
+ * file states this CPU time in any case. */
 static void say_what_was_not_seen(void)
 {
     enum { WORTH_TELLING_NS = 100000000, CHANCE_PERIODS = 4 };
@@ -656,8 +657,8 @@ static void say_what_was_not_seen(void)
                                    "LD_PRELOAD or -lprofiler finds them at once");
 }
 
-/* Is a process of a recording that has no sample at its end? Its figures go to a file by system
- * calls only. */
+/* Is this a process of a recording that has no sample at its end? Its pt_journal_brief goes to a
+ * file by system calls only. */
 static bool is_brief(void)
 {
     return pt_agent.recording && pt_agent.is_asleep && pt_agent.journal.header->ticks == 0;
@@ -699,7 +700,8 @@ PT_NEAR void pt_session_stop(uint32_t end, const pt_caller *caller)
     if (caller->cancel != PT_CANCEL_KEPT) pthread_setcancelstate(caller->cancel, NULL);
 }
 
-/* Writes the profile so far. The journal moves to another name beside it, until the session ends.
+/* Writes the profile so far. The journal is renamed, in the same folder, and keeps that name until
+ * the session ends.
  */
 void pt_session_flush(void)
 {
@@ -722,9 +724,9 @@ void pt_session_flush(void)
 
 /* ---- fork ---- */
 
-/* A page of code or data that a child of fork is the first to use costs it a page fault, so these
- * functions make their system calls themselves, call libc only where they must, and write to few
- * pages. */
+/* A page of code or data that a child of fork is the first to use costs it a page fault, so the
+ * functions below make their system calls themselves, call libc only where they must, and write to
+ * few pages. */
 static pt_caller forking;
 
 /* All signals stay blocked while the kernel copies the process: a tick in the middle would make the
@@ -736,7 +738,8 @@ PT_NEAR static void before_fork(void)
     forking = caller;
 }
 
-/* Ticks of the time in fork arrive here, when signals are allowed again: they belong to fork. */
+/* Ticks for the time in fork arrive in this function, when signals are allowed again: their time
+ * belongs to fork. */
 PT_UNBLOCKING static void after_fork_in_parent(void)
 {
     const pt_caller caller = forking;
@@ -784,7 +787,7 @@ PT_NEAR static void after_fork_in_child(void)
 /* ---- the library comes and goes ---- */
 
 /* The stack pointer at the program's entry, which is the address of the number of arguments, just
- * below argv. 0: not known. */
+ * below argv; 0 if not known. */
 static uintptr_t stack_end(int argc, char **argv)
 {
     if (!pt_libc_hands_arguments()) return 0;

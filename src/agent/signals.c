@@ -2,9 +2,9 @@
  * a tick.
  *
  * The action that the host believes is installed is kept in pt_tick.host; the library's handler
- * stays. A host that sets every signal to its default (many do before exec, or at start) must not
- * be ended by the next tick. A host that installs a handler (bash does, for every signal that could
- * end it) gets every signal that is no tick. */
+ * stays. A host that sets every signal to its default (many hosts do so before exec, or at start)
+ * must not be ended by the next tick. A host that installs a handler (bash does so for every signal
+ * that could end it) gets every signal that is no tick. */
 #include "agent/agent.h"
 
 #include <errno.h>
@@ -45,15 +45,15 @@ static bool is_handler(const struct sigaction *act)
 
 /* ---- handlers of the host leave ticks alone ---- */
 
-/* A handler of the host may block the tick's signal. A tick then comes when the handler ends, and
- * seems to have interrupted the wait that the handler's signal had ended; so the wait would go on
- * (tick/wait.c). Therefore the tick's signal is removed from the masks of the host's handlers. If
- * the host installs a handler for the tick's signal itself, the masks are put back, since that
+/* A handler of the host may block the tick's signal. A tick then comes when the handler ends. That
+ * tick seems to have interrupted the wait that the handler's signal had ended, so the wait would go
+ * on (tick/wait.c). Therefore the tick's signal is removed from the masks of the host's handlers.
+ * If the host installs a handler for the tick's signal itself, the masks are put back, since that
  * handler must not interrupt the host's other handlers. */
 static bool frees_ticks;
 
-/* Held by the functions that set actions, with most signals blocked, so that no handler runs
- * between reading an action and replacing it. */
+/* The functions that set actions hold this mutex, with most signals blocked, so that no handler
+ * runs between reading an action and replacing that action. */
 static pt_agent_mutex setting;
 
 typedef struct {
@@ -98,7 +98,7 @@ static bool may_be_freed(const struct sigaction *act)
            !is_handler(&ours[0].as_host);
 }
 
-/* The action without the tick's signal in its mask, if its handler may be interrupted by ticks. */
+/* The action with the tick's signal removed from its mask, if ticks may interrupt its handler. */
 static struct sigaction without_ticks(const struct sigaction *act)
 {
     struct sigaction changed = *act;
@@ -119,7 +119,7 @@ static void note_freed(int signo, const struct sigaction *wanted, const struct s
     freed[signo] = is_same(action_of(wanted), a) ? (action){0} : a;
 }
 
-/* Removes the tick's signal from the mask of a host's handler, or puts it back. */
+/* Removes the tick's signal from the mask of a host's handler, or puts the signal back. */
 static void settle_mask(int signo)
 {
     struct sigaction now, wanted, put, replaced;
@@ -131,8 +131,8 @@ static void settle_mask(int signo)
     while (pt_real_sigaction(signo, &put, &replaced) == 0) {
         note_freed(signo, &wanted, &put);
         if (is_same(action_of(&replaced), action_of(&now))) return;
-        now = put; /* the host has set another action without these functions: that is installed
-                    * again */
+        now = put; /* the host has set another action without these functions: that action is
+                    * installed again */
         wanted = put = replaced;
     }
 }
@@ -167,7 +167,7 @@ void pt_signals_free_ticks(void)
 
 PT_NEAR void pt_signals_after_fork(void)
 {
-    PT_SET(setting.state, 0); /* another thread may have held it in the parent */
+    PT_SET(setting.state, 0); /* another thread may have held the mutex in the parent */
 }
 
 /* sigaction for a signal that the library does not use. act and old may be the same. */
@@ -236,7 +236,8 @@ bool pt_signal_take(int signo)
     return true;
 }
 
-/* Setting a signal to be ignored discards a pending one (POSIX 2.4.3). */
+/* If a signal is set to be ignored, the system discards a pending signal of that number (POSIX
+ * 2.4.3). */
 void pt_signals_forget_pending(void)
 {
     static const struct sigaction ignore = {.sa_handler = SIG_IGN};
@@ -249,8 +250,8 @@ void pt_signals_forget_pending(void)
 }
 
 /* The host may have replaced the handler without libc's functions or syscall(), by an instruction
- * of its own. If a POSIX timer's signal is ignored, Linux stops the timer, and starts it again only
- * after SIG_IGN, not after a default action that ignores the signal (do_sigaction in
+ * of its own. If a POSIX timer's signal is ignored, Linux stops the timer, and starts the timer
+ * again only after SIG_IGN, not after a default action that ignores the signal (do_sigaction in
  * kernel/signal.c, 6.13 and later). */
 void pt_signals_keep(void)
 {

@@ -1,6 +1,7 @@
 /* spawn.c: calls by which a program starts others, allows a tracer, or gives up system calls.
  *
- * Not in the static library: the linker would find these names twice, here and in libc. */
+ * This file is not in the static library: the linker would find these names twice, in this file and
+ * in libc. */
 #include "agent/agent.h"
 
 #include <errno.h>

@@ -52,7 +52,8 @@ _Static_assert(offsetof(first_memory, ring) % PAGE_BYTES >= sizeof(pt_thread) &&
 
 static PT_FAR uint8_t first_bytes[sizeof(first_memory) + PAGE_BYTES];
 
-/* Aligned here: a variable of this alignment would move the others to more pages. */
+/* This function aligns the memory: an aligned variable would move the other variables to more
+ * pages. */
 static first_memory *find_first_memory(void)
 {
     const uintptr_t at = ((uintptr_t)first_bytes + PAGE_BYTES - 1) & ~(uintptr_t)(PAGE_BYTES - 1);
@@ -72,7 +73,7 @@ static pt_thread *slot_at(size_t i)
     return &chunks[i / CHUNK_SLOTS][CHUNK_SLOTS - 1 - i % CHUNK_SLOTS];
 }
 
-/* The live slot of a thread; NULL: there is none. Also runs in handlers. */
+/* The live slot of a thread; NULL if it has none. Also runs in handlers. */
 static pt_thread *find_slot(int tid)
 {
     const size_t count = atomic_load(&slot_count);
@@ -208,8 +209,8 @@ PT_NEAR static pt_tick_ring *take_ring(int tid)
 
 /* ---- owed time ---- */
 
-/* The owed time by start function. The first row is for threads whose start function is not known,
- * and for all others when the table is full. */
+/* The owed time (tick/weight.c) by start function. The first row is for threads whose start
+ * function is not known, and, when the table is full, for all start functions without a row. */
 static PT_FAR struct {
     void *(*start_routine)(void *);
     _Atomic(int64_t) ns;
@@ -284,7 +285,7 @@ static void wait_for_handler(pt_thread *slot)
     }
 }
 
-/* Takes the ring away from the slot's handler. NULL: there was none. */
+/* Takes the ring away from the slot's handler and returns it; NULL if the slot had no ring. */
 static pt_tick_ring *stop_handler(pt_thread *slot)
 {
     pt_tick_ring *const ring = atomic_load(&slot->ring);
@@ -423,8 +424,9 @@ void pt_thread_begin(pt_thread *thread, const pt_tick_stack *stack)
     attach_slot(thread);
     const bool sampled = thread->engine != NULL;
     if (sampled) pt_agent.journal.header->own_ns += thread->begun_ns - since_ns;
-    if (atomic_load(&thread->weighing) == PT_TICK_BY_USER_MODE) /* the time so far was spent in the
-                                                                 * kernel, which made the thread */
+    if (atomic_load(&thread->weighing) == PT_TICK_BY_USER_MODE) /* the thread's time so far is the
+                                                                 * kernel's, which made the
+                                                                 * thread */
         atomic_fetch_add(&pt_tick.kernel_owed_ns, (int64_t)since_ns);
     pt_agent_unlock(&caller);
     /* Many programs start threads with every signal blocked; such a thread would get no ticks. */
@@ -446,9 +448,10 @@ void pt_thread_end(pt_thread *thread)
 }
 
 /* The range in which the first thread's stack may grow. The last text above the stack is the
- * program's name of the auxiliary vector; one word of zeros follows. The kernel counts the limit of
- * the stack's size from there. Without a limit the kernel maps other memory from at most a third of
- * the address space upwards, so that a quarter is the stack's own. */
+ * program's name of the auxiliary vector; one word of zeros follows. From there downwards the
+ * kernel counts the limit of the stack's size. Without such a limit the kernel maps other memory
+ * from at most a third of the address space upwards, so that only the stack uses a quarter of
+ * it. */
 static pt_tick_code find_first_stack(void)
 {
     const uintptr_t text = (uintptr_t)getauxval(AT_EXECFN);
@@ -488,7 +491,8 @@ void pt_thread_register_self(void)
     const pt_tick_stack stack = slot != NULL ? slot->stack : (pt_tick_stack){0};
     pt_agent_unlock(&caller);
     if (slot != NULL)
-        pt_thread_begin(slot, &stack); /* the drain thread finds the bounds if they are not known */
+        pt_thread_begin(slot, &stack); /* the drain thread finds the stack's bounds if they are not
+                                        * known */
 }
 
 /* Takes a slot for a thread that was not made by the library's pthread_create. */
@@ -539,8 +543,9 @@ struct listed { /* linux_dirent64, include/linux/dirent.h */
 };
 
 /* Takes slots for new tasks. Returns false if all of the host's threads are gone. A thread that
- * ends during the reading may cut the list short. So false is returned only if the list has as many
- * threads as the folder's count of links states (proc_task_getattr in fs/proc/base.c). */
+ * ends during the reading may cut the list short. So this function returns false only if the list
+ * has as many threads as the folder's count of links states (proc_task_getattr in
+ * fs/proc/base.c). */
 static bool meet_tasks(void)
 {
     static PT_FAR char listing[LISTING_BYTES] __attribute__((aligned(8)));
@@ -588,8 +593,8 @@ void pt_threads_attach_all(void)
 void pt_thread_pause_self(void)
 {
     pt_thread *slot = pt_tick_self != NULL ? pt_tick_self : find_slot(pt_tick_gettid());
-    if (slot == NULL) { /* takes a slot, so that no other thread finds this one in the task list and
-                         * gives it a timer */
+    if (slot == NULL) { /* takes a slot, so that no other thread finds this thread in the task list
+                         * and gives it a timer */
         meet_host_task(pt_tick_gettid());
         slot = find_slot(pt_tick_gettid());
     }
@@ -655,7 +660,7 @@ static void find_stack(pt_thread *slot)
     uint64_t low, limit;
     if (sp == 0 || slot->stack.low != slot->stack.limit || !pt_maps_around(sp, &low, &limit))
         return;
-    /* A handler reads the bounds only if it sees a limit, and then it sees the new low, too. */
+    /* A handler reads the bounds only if it sees a limit, and then it also sees the new low. */
     __atomic_store_n(&slot->stack.low, (uintptr_t)low, __ATOMIC_RELAXED);
     __atomic_store_n(&slot->stack.limit, (uintptr_t)limit, __ATOMIC_RELEASE);
     atomic_store(&slot->wants_stack, 0);

@@ -1,12 +1,12 @@
 /* timer_itimer.c: the engine of last resort: one interval timer for the whole process, ITIMER_PROF,
  * which gperftools uses by default. Used if neither perf_event_open nor timer_create is allowed.
  *
- * The kernel checks the timer on its own tick (HZ), so the period is at least that long, and the
- * file states it. The kernel sends the signal to a thread that runs; while the signal is pending no
- * other signal comes. So the weight of a tick is the time by which the CPU clock of the process has
- * advanced: the sum is right, and short threads have their share.
+ * The kernel checks the timer on the kernel's own tick (HZ), so the period is at least as long as
+ * that tick, and the file states this period. The kernel sends the signal to a thread that runs;
+ * while the signal is pending no other signal comes. So the weight of a tick is the time by which
+ * the CPU clock of the process has advanced: the sum is right, and short threads have their share.
  *
- * exec keeps this timer, unlike the others; its signal would end the new program. */
+ * Unlike other timers, this one survives exec; its signal would end the new program. */
 #include "agent/agent.h"
 
 #include <stdatomic.h>

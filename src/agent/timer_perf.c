@@ -1,13 +1,13 @@
 /* timer_perf.c: ticks from a perf event of each thread that counts the CPU clock; tick/event.c
  * opens and closes the event.
  *
- * The event has a high-resolution timer, so rates above the kernel's tick are reached. The handler
- * reads a tick's weight from the thread's CPU clock: the event's own timer runs on while a virtual
- * machine's processor is taken away, is late after the whole machine was stopped, and raises no
- * second signal while one is pending.
+ * The event has a high-resolution timer, so its rate can be above the rate of the kernel's tick.
+ * The handler reads a tick's weight from the thread's CPU clock: the event's own timer runs on
+ * while a virtual machine's processor is taken away, is late after the whole machine was stopped,
+ * and raises no second signal while one is pending.
  *
  * Kernel time is sampled as well. Where that is not allowed (perf_event_paranoid above 1 without
- * CAP_PERFMON) the event counts time in user mode. A recording then counts the rest of the thread's
+ * CAP_PERFMON) the event counts time in user mode. A recording then counts the thread's other CPU
  * time for the kernel. Otherwise a POSIX timer of the thread finds the time in system calls, at the
  * kernel's own tick: tick/weight.c. */
 #include "agent/agent.h"
@@ -51,9 +51,9 @@ static bool trial_wait(int ticks, uint64_t most_ns)
     return true;
 }
 
-/* The trial: a process of its own in this memory, like a child of vfork, so that its signals and
- * its death do not reach the host. Ticks must come; while the signal is blocked or ignored, they
- * must do nothing. Kernels before 5.18 end the process then. */
+/* The trial: a process of its own in this memory, like a child of vfork, so that the trial's
+ * signals and its death do not reach the host. Ticks must come; while the signal is blocked or
+ * ignored, they must do nothing. Kernels before 5.18 end the process then. */
 static int try_ticks(void *unused)
 {
     (void)unused;
@@ -76,15 +76,15 @@ static int try_ticks(void *unused)
     return 0;
 }
 
-/* The kernel decides the result of a trial, so it is the same for each process of a recording. The
- * first process writes the result to a file in the recording's folder. The other processes use it
- * if this user or root owns the file. */
+/* The result of a trial depends on the kernel, so it is the same for each process of a recording.
+ * The first process writes the result to a file in the recording's folder. The other processes use
+ * it if this user or root owns the file. */
 static bool name_result(char *ret_path)
 {
     return pt_agent.recording && pt_agent_join(ret_path, PATH_MAX, pt_agent.base_path, "/trial");
 }
 
-/* The result in the file: 0 or 1; -1: there is none. */
+/* The result in the file, 0 or 1; -1 if there is no such file. */
 static int find_result(void)
 {
     char path[PATH_MAX], text = 0;
@@ -108,8 +108,8 @@ static void leave_result(int result)
     close(fd);
 }
 
-/* Runs the trial. Returns 1 if SIGTRAP is harmless. *ret_is_told: the trial had a result, either
- * its ticks or a SIGTRAP that ended it. */
+/* Runs the trial. Returns 1 if SIGTRAP is harmless. *ret_is_told: the trial had a result: its ticks
+ * came, or a SIGTRAP ended the trial. */
 static int run_trial(bool *ret_is_told)
 {
     void *const stack = pt_agent_map(TRIAL_STACK_BYTES);

@@ -1,9 +1,10 @@
-/* timer_posix.c: ticks from a POSIX timer of each thread, on its CPU clock or on the wall clock.
+/* timer_posix.c: ticks from a POSIX timer of each thread, on the thread's CPU clock or on the wall
+ * clock.
  *
- * A CPU clock counts user and system time. The kernel checks such timers only on its own tick (HZ),
- * when the tick finds the thread running, so a signal may have the weight of several periods; the
- * thread's clock gives their number. The period is exactly the requested one. The first tick
- * handles the first period (tick/weight.c).
+ * A CPU clock counts user and system time. The kernel checks such timers only on the kernel's own
+ * tick (HZ), when that tick finds the thread running, so a signal may have the weight of several
+ * periods; the thread's clock gives their number. The period is exactly the requested one. The
+ * first tick handles the first period (tick/weight.c).
  *
  * CLOCK_MONOTONIC is not bound to the kernel's tick, and ticks while a thread waits, as
  * CPUPROFILE_REALTIME requests. si_overrun is the number of further periods of a signal.
@@ -78,8 +79,8 @@ static bool attach_timer(pt_thread *thread, int weighing, clockid_t clock, uint6
                          uint64_t first_ns)
 {
     if (!make_timer(thread, clock)) return false;
-    /* From here on any tick arms the timer. Before Linux 6.13 the tick may be one of a deleted
-     * timer whose signal was pending, and may come now. */
+    /* From now on any tick arms the timer. Before Linux 6.13 that tick may come from a deleted
+     * timer whose signal was pending, and may come at once. */
     atomic_store(&thread->weighing, weighing);
     if (arm_timer(thread, period_ns, first_ns)) return true;
     atomic_store(&thread->weighing, PT_TICK_BY_NOTHING);
@@ -99,7 +100,7 @@ static bool attach_posix(pt_thread *thread, uint64_t period_ns, uint64_t first_n
 }
 
 /* Do select and ppoll leave their time limits unchanged (STICKY_TIMEOUTS)? /proc/self/personality
- * then has "04000000". Returns true if it cannot be read. */
+ * then has "04000000". Returns true if that file cannot be read. */
 static bool has_sticky_limits(void)
 {
     char text[16] = "";

@@ -1,5 +1,6 @@
 /* timer_ticker.c: ticks above the kernel's own rate without perf events: a thread of the library
- * checks which threads run, at random times, once a period on average, and sends them the signal.
+ * checks at random times, once per period on average, which threads run, and sends the signal to
+ * these threads.
  *
  * A thread gets the signal if its CPU clock has moved since the last check, and, by /proc, it runs
  * or waits for a processor. So a sleeping thread is not woken, unless it falls asleep between
@@ -8,9 +9,10 @@
  * read from the thread's clock: if the ticker gets no processor in time, ticks become fewer and
  * heavier, and no time is lost.
  *
- * A POSIX timer of each thread, at the kernel's tick, finds the threads that use CPU time; its
- * signals are ticks, too. While no thread uses CPU time, the ticker waits for such a signal. It has
- * a table of descriptors of its own, so that the host sees none of them. */
+ * A POSIX timer of each thread, at the kernel's tick, finds the threads that use CPU time; the
+ * signals of these timers are also ticks. While no thread uses CPU time, the ticker waits for such
+ * a signal. The ticker has a table of descriptors of its own, so that the host does not see its
+ * descriptors. */
 #include "agent/agent.h"
 
 #include <fcntl.h>
@@ -33,7 +35,8 @@ static struct {
     pt_own_thread thread;
     bool runs;
     _Atomic(int) quit;
-    _Atomic(pt_thread *) looks_at; /* the ticker may send this thread the signal now; NULL: none */
+    _Atomic(pt_thread *) looks_at; /* the thread to which the ticker may send the signal now; NULL
+                                    * if there is none */
 } ticker;
 
 static void send_tick(pt_thread *slot, int tid)
@@ -63,8 +66,8 @@ static bool is_running(pt_thread *slot, int tid)
     return end != NULL && end[1] == ' ' && end[2] == 'R';
 }
 
-/* Checks a thread and sends the signal if it runs. detach_ticker waits until this has ended, so
- * that no signal comes later. Returns false if the thread is not checked any more. */
+/* Checks a thread and sends the signal if it runs. detach_ticker waits until this function has
+ * ended, so that no signal comes later. Returns false if the thread is not checked any more. */
 static bool look_at(pt_thread *slot, uint64_t now_ns)
 {
     const int tid = atomic_load(&slot->tid);
@@ -100,8 +103,8 @@ static void look_at_thread(pt_thread *slot, void *arg)
     atomic_store(&ticker.looks_at, NULL);
 }
 
-/* Waits while no thread uses CPU time. A thread that begins to use it sets is_active before it
- * reads the word. */
+/* Waits while no thread uses CPU time. A thread that begins to use CPU time sets is_active before
+ * it reads pt_tick.ticker_waits. */
 static void wait_for_work(void)
 {
     round again = {.now_ns = pt_agent_clock_ns(CLOCK_MONOTONIC)};

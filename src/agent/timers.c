@@ -6,9 +6,9 @@
  * CPUPROFILE_TIMER_SIGNAL select POSIX timers at any rate, CPUPROFILE_REALTIME the wall clock.
  * Where there are no POSIX timers either, one interval timer serves the process.
  *
- * Events are used below HZ, too: a timer that waits for the kernel's own tick never samples a
- * thread that begins where the tick has ended another thread's turn and ends before the next tick.
- * On a busy machine those are half of all short threads (docs/libprofiler.md). */
+ * Events are also used below HZ: a timer that waits for the kernel's own tick never samples a
+ * thread that begins just after the tick, which has ended another thread's turn, and ends before
+ * the next tick. On a busy machine half of all short threads do so (docs/libprofiler.md). */
 #include "agent/agent.h"
 
 #include <errno.h>
@@ -50,8 +50,8 @@ PT_NEAR void pt_timer_begin_clock(pt_thread *thread, uint64_t period_ns, uint64_
 
 /* ---- the signal ---- */
 
-/* May a timer raise the signal? Not one that the kernel raises for faults, nor one that cannot be
- * handled. */
+/* May a timer raise the signal? It may not raise a signal that the kernel raises for faults, nor a
+ * signal that cannot be handled. */
 static bool is_usable(long signo)
 {
     static const int not_these[] = {SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP};
@@ -130,8 +130,8 @@ static const struct {
     {&pt_timer_ticker, 'W', false, true},
 };
 
-/* The first engine in the table that works here. traps: engines that use SIGTRAP are allowed, since
- * no debugger is there, which would stop at each tick. */
+/* The first engine in the table that works in this process. traps: engines that use SIGTRAP are
+ * allowed, since no debugger, which would stop at each tick, traces this process. */
 static const pt_timer_engine *first_of(bool traps)
 {
     const bool is_high = pt_agent.period_ns < pt_tick.look_ns;
@@ -146,8 +146,8 @@ static const pt_timer_engine *first_of(bool traps)
     return NULL;
 }
 
-/* The engine that an earlier process of the recording has chosen. NULL: none has chosen yet, or the
- * engine uses SIGTRAP and this process is traced or handles SIGTRAP itself. */
+/* The engine that an earlier process of the recording has chosen. NULL if no process has chosen
+ * yet, or if the engine uses SIGTRAP and this process is traced or handles SIGTRAP itself. */
 static const pt_timer_engine *shared_engine(void)
 {
     const char letter = pt_agent.recording ? pt_environment_engine() : '.';
@@ -169,8 +169,9 @@ static void share_engine(const pt_timer_engine *engine)
         if (ladder[i].engine == engine) pt_environment_share_engine(ladder[i].letter);
 }
 
-/* The wanted engine or, if threads can have no timers here, the interval timer of the process. If
- * the interval timer does not work either, the wanted engine stays, and no thread gets ticks. */
+/* The wanted engine or, if threads of this process can have no timers, the interval timer of the
+ * process. If the interval timer does not work either, the wanted engine stays, and no thread gets
+ * ticks. */
 static const pt_timer_engine *or_last_rung(const pt_timer_engine *wanted)
 {
     const bool has_timers = wanted->probe(pt_agent.period_ns);
@@ -197,7 +198,7 @@ static const pt_timer_engine *choose_engine(void)
 }
 
 /* Warns that one timer serves the whole process, at most at the rate of the kernel's tick. The file
- * states this, too. */
+ * also states this. */
 static void say_last_rung(uint64_t hz)
 {
     static bool is_said; /* children of fork do not print it again */

@@ -21,7 +21,8 @@ static struct {
     int signo;          /* 0 = CPUPROFILESIGNAL is not set */
     atomic_int presses; /* signals that have come */
     atomic_int done;    /* presses that the thread has handled */
-    atomic_int changes; /* the word at which the thread waits for a press, or for its end */
+    atomic_int changes; /* the futex at which the thread waits for the signal, or for the request to
+                         * end */
     atomic_int is_over;
     pt_own_thread thread;
     bool runs;
@@ -97,7 +98,7 @@ bool pt_toggle_rest(void)
     pt_agent_lock(&caller);
     const bool runs = toggle.runs;
     const pt_own_thread thread = toggle.thread;
-    toggle.runs = false; /* another thread that is in this function finds no thread to wait for */
+    toggle.runs = false; /* so another caller of this function finds no thread to wait for */
     if (runs) {
         pt_own_end_begins();
         atomic_store(&toggle.is_over, 1);
@@ -144,7 +145,7 @@ void pt_toggle_start(const char *signal_text, const char *name, const char *base
     pt_agent_join(toggled.name, sizeof toggled.name, name, "");
     pt_agent_join(toggled.base, sizeof toggled.base, base, "");
     toggle.signo = (int)signo;
-    make_thread(); /* the thread handles the presses that came meanwhile */
+    make_thread(); /* the new thread handles the signals that came in between */
     pt_agent_unlock(&caller);
 }
 

@@ -31,7 +31,7 @@ enum {
     TABLE_MAX_BYTES = 64 << 20,
 };
 
-/* An executable mapping, with its table after an attempt to make one. */
+/* An executable mapping, with its unwind table after an attempt to make the table. */
 typedef struct {
     pt_maps_live map;
     uint64_t bias;
@@ -41,14 +41,14 @@ typedef struct {
     void *blob; /* NULL: there is no table */
     size_t blob_bytes;
     pt_unwind_table table;
-    void *base_blob; /* NULL: the table of the base register is not needed */
+    void *base_blob; /* NULL if the table of the base register is not needed */
     size_t base_blob_bytes;
     pt_unwind_table base_table;
 } image;
 
 typedef struct {
     pt_tick_tables tables; /* for the handler */
-    size_t bytes;          /* of the snapshot, with the tables behind it */
+    size_t bytes;          /* of the snapshot, with the tables that follow it */
     pt_unwind_module module[];
     /* then as many pt_unwind_table, as many of the base register, and as many states */
 } snapshot;
@@ -88,7 +88,8 @@ static void release_memory(void *arg, void *memory, size_t bytes)
 
 /* ---- one image ---- */
 
-/* Finds the linked address of .eh_frame by .eh_frame_hdr, and the size of the rest of its segment.
+/* Finds the linked address of .eh_frame by .eh_frame_hdr, and the number of bytes from there to the
+ * end of its segment.
  */
 static bool find_frames(const pt_image *mapped, pt_unwind_frames *frames)
 {
@@ -124,8 +125,8 @@ static bool is_in_place(const pt_image *mapped, uint64_t start)
     return false;
 }
 
-/* Is the file of this user or root, and writable by nobody else? Another user may have other rights
- * than this process. It must also have a plausible size. */
+/* Does the file belong to this user or root, and can nobody else write to it? Another user may have
+ * other rights than this process. It must also have a plausible size. */
 static bool is_trusted(const struct stat *st)
 {
     return S_ISREG(st->st_mode) && (st->st_uid == geteuid() || st->st_uid == 0) &&
@@ -144,8 +145,8 @@ static bool read_whole(int fd, uint8_t *to, size_t bytes)
     return true;
 }
 
-/* Finds the path of the table that the recorder offers for a mapped file. Returns false if it
- * offers none, or the file was removed or replaced. */
+/* Finds the path of the table that the recorder offers for a mapped file. Returns false if the
+ * recorder offers no table, or the mapped file was removed or replaced. */
 static bool find_offered(const image *one, const pt_elf_id id, char ret_path[PATH_MAX])
 {
     char link[PATH_MAX], all[PATH_MAX], mapped[PATH_MAX], hex[2 * PT_UNWIND_ID_MAX + 1];
@@ -307,9 +308,9 @@ static void keep_or_add(const pt_maps_live *live, void *arg)
     *to = (image){.map = *live};
 }
 
-/* Makes tables.images the list of present mappings, with the tables made so far. Images that are
- * gone stay in tables.spare: the handler may still be using their tables. Returns false if there is
- * no memory. */
+/* Makes tables.images the list of present mappings, with the tables made so far. The images of
+ * mappings that are gone stay in tables.spare: the handler may still be using their tables. Returns
+ * false if there is no memory. */
 static bool look_at_maps(void)
 {
     if (tables.images == NULL) tables.images = pt_agent_map(IMAGES_MAX * sizeof(image));
@@ -417,9 +418,9 @@ static void free_gone(void)
     tables.spare_count = 0;
 }
 
-/* Is it too early to make tables? Those of a compiler or a browser take longer than many of its
- * processes live, so stacks are copied for a while, where the ring has room for copies. A copy has
- * no frames of an interpreter. */
+/* Is it too early to make tables? To make the tables of a compiler or a browser takes longer than
+ * many of its processes live. So stacks are copied for a while, if the ring has room for copies. A
+ * copy has no frames of an interpreter. */
 static bool is_too_early(void)
 {
     enum { EARLY_TICKS = 64, USUAL_PERIOD_NS = 1000000 };

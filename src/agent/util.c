@@ -73,7 +73,7 @@ static void be_as_before_undisturbed(const pt_caller *caller)
 PT_NEAR void pt_agent_be_as_before(const pt_caller *caller)
 {
     pt_kernel_set_mask(&caller->mask, NULL);
-    be_as_before_undisturbed(caller); /* a pending cancellation may end the thread here */
+    be_as_before_undisturbed(caller); /* a pending cancellation may end the thread in this call */
 }
 
 void pt_agent_lock(pt_caller *ret_caller)
@@ -191,8 +191,8 @@ static ssize_t write_there(int fd, const void *bytes, size_t size, off_t at)
 }
 
 /* Writes without a signal. A write to a pipe without a reader, or beyond a limit on file sizes,
- * raises a signal in this thread that would end the host. All signals are blocked here, and the new
- * signal is discarded, unless the same signal was pending before. */
+ * raises a signal in this thread that would end the host. The caller has blocked all signals, so
+ * that signal stays pending; this function discards it, unless it was pending before the write. */
 static ssize_t write_unsignalled(int fd, const void *bytes, size_t size, off_t at)
 {
     uint64_t before = 0; /* bit 0 is signal 1 */

@@ -31,7 +31,7 @@ const pt_tick_known_code *pt_tick_code_of(const pt_tick_codes *codes, uint32_t n
     return at != 0 ? (const pt_tick_known_code *)(codes->texts + at - 1) : NULL;
 }
 
-/* The number of a function with equal content; 0: there is none yet. */
+/* The number of a function with equal content; 0 if there is none yet. */
 static uint32_t find_content(const pt_tick_codes *codes, uint64_t hash,
                              const pt_tick_known_code *like, const uint8_t *text, size_t bytes)
 {
@@ -51,8 +51,8 @@ static uint32_t find_content(const pt_tick_codes *codes, uint64_t hash,
     return 0;
 }
 
-/* A number for new content; 0: there is no room. If two threads add the same content at once, it
- * may get two numbers. */
+/* Adds new content and returns its number; 0 if there is no room. If two threads add the same
+ * content at once, it may get two numbers. */
 static uint32_t add_content(pt_tick_codes *codes, uint64_t hash, const pt_tick_known_code *like,
                             const uint8_t *text, size_t bytes)
 {

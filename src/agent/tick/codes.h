@@ -11,10 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PT_TICK_CODES = 1 << 16 /* distinct functions; those beyond have no name */ };
+enum { PT_TICK_CODES = 1 << 16 /* distinct functions; further functions have no name */ };
 
-/* A function as it was when it was first seen: this header, then name, file and line table. Number
- * 0 stands for all functions that found no room. */
+/* A function as it was when a sample first found it: this header, then name, file and line table.
+ * Number 0 stands for all functions for which there was no room. */
 typedef struct {
     uint32_t number, lines_bytes;
     int32_t first_line;
@@ -38,5 +38,5 @@ typedef struct {
 uint32_t pt_tick_code_number(pt_tick_codes *codes, const pt_tick_known_code *like,
                              const uint8_t *text);
 
-/* The function of that number; NULL if there is none. */
+/* The function of that number; NULL if no function has the number. */
 const pt_tick_known_code *pt_tick_code_of(const pt_tick_codes *codes, uint32_t number);

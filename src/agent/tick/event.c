@@ -1,12 +1,13 @@
 /* event.c: a thread's perf event: a counter of its CPU time that ticks at high resolution.
  *
- * Kernel time is sampled too where that is allowed, so that system calls are charged to their
- * callers. The signal is one of two:
+ * Kernel time is also sampled where that is allowed, so that the time of system calls counts for
+ * their callers. The signal is one of two:
  *
  *   SIGTRAP   raised by the kernel in the thread itself when it returns to user space (sigtrap,
- *             Linux 5.13): the cheapest, and no system call of the host ever ends with EINTR for it
- *   SIGPROF   through the event's descriptor (F_SETSIG), for hosts that use SIGTRAP themselves or
- *             have a debugger
+ *             Linux 5.13): the cheapest, and no system call of the host ever ends with EINTR
+ *             because of it
+ *   SIGPROF through the event's descriptor (F_SETSIG), for hosts that use SIGTRAP themselves or
+ *   that a debugger traces
  *
  * When the event is set up, its descriptor is closed: the mapping keeps the event alive, and a host
  * that counts or closes descriptors does not see it. fork does not copy the mapping; the event does
@@ -21,7 +22,7 @@
  *
  * A program that works in rounds could keep step with ticks of one period. So after a few ticks the
  * keeper of the library replaces the second event by one with a random period, and does so again
- * after a few more. */
+ * after a few more ticks. */
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdatomic.h>
@@ -35,7 +36,7 @@
 enum { OUT_OF_STEP = 113 };
 
 /* The struct of Linux 5.13 (perf_event_open(2)). The struct in the headers of older systems lacks
- * the last word. */
+ * the last 64-bit word. */
 typedef union {
     struct perf_event_attr attr;
     uint64_t words[16];
@@ -94,7 +95,7 @@ static void *open_started(const pt_thread *thread, int tid, uint64_t period_ns, 
     const int fd = open_event(thread, tid, period_ns, skip_kernel);
     if (fd < 0) return NULL;
     void *const page = start_event(fd, tid, false) ? map_event(fd) : NULL;
-    PT_KERNEL(SYS_close, fd); /* close() is a cancellation point: the thread may end in it */
+    PT_KERNEL(SYS_close, fd); /* close() is a cancellation point: it may end the thread */
     return page;
 }
 
@@ -104,7 +105,7 @@ void *pt_tick_event_open(const pt_thread *thread, int tid, uint64_t period_ns)
 }
 
 /* The event is stored in its field before it starts: its only tick may come at once, in another
- * thread, which must find it there. */
+ * thread, which must find the event in that field. */
 PT_NEAR bool pt_tick_event_open_first(pt_thread *thread, int tid, uint64_t first_ns)
 {
     const int fd = open_event(thread, tid, first_ns, pt_tick.events_skip_kernel);
@@ -115,8 +116,8 @@ PT_NEAR bool pt_tick_event_open_first(pt_thread *thread, int tid, uint64_t first
     return is_started;
 }
 
-/* Opens the event that ticks each period. The process may have dropped its rights since the start;
- * then only user mode is allowed. */
+/* Opens the event that ticks each period. The process may have dropped its rights since the start
+ * of the session; then the event may count only user mode. */
 static void *open_repeated(const pt_thread *thread, int tid, uint64_t period_ns)
 {
     void *const page = pt_tick_event_open(thread, tid, period_ns);

@@ -51,8 +51,8 @@ static bool read_stack(void *arg, uint64_t addr, uint64_t *ret_word)
 
 /* ---- code ---- */
 
-/* Is the blob of the cache still at its address? Code of a method is recognised by the number of
- * its compilation, which no other compilation has. */
+/* Is the blob of the cache still at its address in memory? The code of a method is recognised by
+ * the number of its compilation, which no other compilation has. */
 static bool is_same(pt_tick_java_walk *java, pt_tick_java_place *place)
 {
     const pt_java_vm *const vm = java->facts->vm;
@@ -73,8 +73,8 @@ static bool is_same(pt_tick_java_walk *java, pt_tick_java_place *place)
     return pt_java_blob_is(vm, read_memory, java, blob);
 }
 
-/* Finds a pc in the cache, or reads the blob there into the cache. NULL: the virtual machine has no
- * code there. */
+/* Finds the place of a pc in the cache, or reads the blob at the pc into the cache. Returns NULL if
+ * the virtual machine has no code there. */
 static pt_tick_java_place *find_place(pt_tick_java_walk *java, uint64_t pc)
 {
     pt_tick_java_place *const place = &java->cache->place[index_of(pc, PLACES)];
@@ -112,7 +112,7 @@ static uint32_t number_of(const pt_tick_java_walk *java, size_t name_bytes, size
     return pt_tick_code_number(java->facts->codes, &like, java->cache->text);
 }
 
-/* Reads a method and its names, and finds its number. */
+/* Reads a method and its names, and finds the method's number (codes.h). */
 static bool name_method(pt_tick_java_walk *java, uint64_t method, pt_tick_java_method *known)
 {
     const pt_java_vm *const vm = java->facts->vm;
@@ -130,8 +130,8 @@ static bool name_method(pt_tick_java_walk *java, uint64_t method, pt_tick_java_m
     return true;
 }
 
-/* Is the method of the cache still at its address? If a program loads and unloads classes all the
- * time, their methods come to lie at the same addresses, so names are compared. */
+/* Is the method of the cache still at its address in memory? If a program loads and unloads classes
+ * all the time, their methods come to lie at the same addresses, so names are compared. */
 static bool is_same_method(pt_tick_java_walk *java, pt_tick_java_method *known)
 {
     char *const text = (char *)java->cache->text;
@@ -178,7 +178,7 @@ static const pt_java_method *method_at(void *arg, uint64_t method)
 
 /* ---- words ---- */
 
-/* The word of a method at a place; 0: it cannot be read. */
+/* The frame word (PT_TICK_FRAME_WORD) of a method at a place; 0 if the method cannot be read. */
 static uint64_t word_of_scope(pt_tick_java_walk *java, const pt_java_scope *scope)
 {
     pt_tick_java_method *const known = find_method(java, scope->method);
@@ -191,7 +191,8 @@ static uint64_t word_of_scope(pt_tick_java_walk *java, const pt_java_scope *scop
     return PT_TICK_FRAME_WORD(known->number, known->line);
 }
 
-/* The word of code that belongs to no method: its name in brackets. */
+/* The frame word of code that belongs to no method. The name of its function is the code's name in
+ * brackets. */
 static uint64_t word_of_blob(const pt_tick_java_walk *java, const pt_java_blob *blob)
 {
     uint8_t *const text = java->cache->text;
@@ -202,8 +203,8 @@ static uint64_t word_of_blob(const pt_tick_java_walk *java, const pt_java_blob *
     return PT_TICK_FRAME_WORD(number_of(java, bytes + 2, 0, 0), 0);
 }
 
-/* Writes the words of the methods at a place of an nmethod. Returns their number; 0: they cannot be
- * read. */
+/* Writes the frame words of the methods at a place of an nmethod. Returns the number of words; 0 if
+ * the methods cannot be read. */
 static uint32_t read_words(pt_tick_java_walk *java, const pt_java_blob *blob, uint64_t pc)
 {
     pt_tick_java_cache *const cache = java->cache;
@@ -216,7 +217,8 @@ static uint32_t read_words(pt_tick_java_walk *java, const pt_java_blob *blob, ui
     return count;
 }
 
-/* Writes the same words to java->cache->words, from the cache if it has them. */
+/* Writes the frame words of the functions at a pc to java->cache->words; they come from the
+ * thread's cache if it has them. Returns the number of words. */
 static uint32_t words_of_place(pt_tick_java_walk *java, uint64_t pc)
 {
     pt_tick_java_place *const place = find_place(java, pc);

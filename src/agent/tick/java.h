@@ -8,9 +8,9 @@
  *   frame -> its caller's (pt_java_step), on the thread's own stack
  *
  * A method that is on the stack, its class and its code are not freed: the virtual machine finds
- * them on the stack itself. But a frame that is half made may hold an old word, the address of a
- * method that was freed. So the kernel copies each method that the thread's cache does not have,
- * and tests the pages of the others (peek.h).
+ * them on the stack itself. But a frame that is half made may hold an old value, the address of a
+ * method that was freed. So each method that the thread's cache does not have is copied by the
+ * kernel, and the pages of the methods in the cache are tested (peek.h).
  */
 #pragma once
 
@@ -37,7 +37,8 @@ typedef struct {
 typedef struct {
     uint64_t pc;     /* 0: empty */
     uint32_t sample; /* in which the blob was last compared */
-    uint32_t count;  /* words of its methods; 0: not read, or more than there is room for */
+    uint32_t count;  /* the number of its methods' words; 0 if they were not read, or do not fit
+                      * into `words` */
     pt_java_blob blob;
     uint64_t words[PT_TICK_JAVA_PLACE_WORDS];
 } pt_tick_java_place;
@@ -77,10 +78,10 @@ typedef struct {
 void pt_tick_java_begin(pt_tick_java_walk *java, pt_tick_java_cache *cache,
                         struct pt_tick_walk *walk);
 
-/* Is the walk's frame one of Java's code? */
+/* Is the walk's frame a frame of Java's code? */
 bool pt_tick_java_has_frame(const pt_tick_java_walk *java);
 
-/* Steps from such a frame to its caller, as pt_tick_walk_step. java->cache->words has a word for
- * each function of the frame that was left, innermost first; *ret_count is their number, and may be
- * 0. */
+/* Steps from a frame of Java's code to its caller; returns as pt_tick_walk_step. java->cache->words
+ * then has a frame word for each function of the frame that was left, innermost first; *ret_count
+ * is the number of these words, and may be 0. */
 int pt_tick_java_step(pt_tick_java_walk *java, uint32_t *ret_count);

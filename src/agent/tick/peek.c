@@ -34,7 +34,8 @@ bool pt_tick_copy_memory(uint64_t addr, void *to, size_t size)
     const struct iovec here = {to, size};
     const struct iovec there = {(void *)(uintptr_t)addr,
                                 size}; /* NOLINT(performance-no-int-to-ptr) */
-    /* The last argument is a whole word: of an int the upper half would be undefined. */
+    /* The last argument has 64 bits: if it were an int, the upper half of the register would be
+     * undefined. */
     return syscall(SYS_process_vm_readv, syscall(SYS_getpid), &here, 1UL, &there, 1UL, 0UL) ==
            (long)size;
 }

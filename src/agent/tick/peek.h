@@ -3,8 +3,8 @@
  * Before the handler reads from a page, a system call that changes nothing tests whether the page
  * can be read. A thread keeps the results. A fresh reading uses only results of the present sample,
  * any other reading those of the last PT_TICK_TRUST samples. Another thread may unmap the page
- * between the test and the read. In a copying reading the kernel itself copies the memory: it has
- * no such gap, but costs a system call for each read.
+ * between the test and the read. In a copying reading the kernel itself copies the memory: such a
+ * reading has no gap, but costs a system call for each read.
  */
 #pragma once
 
@@ -29,8 +29,8 @@ typedef struct {
     } page[512][2];
 } pt_tick_pages;
 
-/* The last parts of memory that the kernel has copied; all zero is empty. An aligned part lies in
- * one page, so it can be read if any byte of it can. */
+/* The last parts of memory that the kernel has copied. A struct of zeros has no parts. An aligned
+ * part lies in one page, so it can be read if any byte of it can. */
 typedef struct {
     struct {
         uint64_t addr; /* of bytes[0] in memory; 0: none */
@@ -40,7 +40,7 @@ typedef struct {
 
 typedef struct {
     pt_tick_pages *pages;
-    pt_tick_copies *copies; /* NULL: a copying reading keeps no copies */
+    pt_tick_copies *copies; /* NULL if a copying reading keeps no copies */
     bool is_fresh;          /* pages must have been tested in this sample */
     bool is_trusted;        /* the pages are not tested: the caller has done that */
     bool is_copying;        /* the kernel copies */
@@ -67,14 +67,14 @@ bool pt_tick_copy_by_parts(pt_tick_copies *copies, uint64_t addr, void *to, size
 
 /* Can the page be read now? Tests it by a system call. */
 bool pt_tick_ask_for_page(uint64_t page);
-/* Is it certain that the page cannot be read? False also if a filter refuses the system call of the
- * test (seccomp). */
+/* Is it certain that the page cannot be read? Also returns false if a filter (seccomp) refuses the
+ * system call of the test. */
 bool pt_tick_lacks_page(uint64_t page);
 
 /* Can the page be read? Uses an earlier result if the reading may, else tests the page. */
 bool pt_tick_page_is_readable(const pt_tick_reading *r, uint64_t page);
 
-/* Memory that may be read directly; NULL: it may not. */
+/* The address of the memory as a pointer, if the memory may be read directly; else NULL. */
 static inline const void *pt_tick_readable_at(const pt_tick_reading *r, uint64_t addr, size_t size)
 {
     if (r->is_trusted) return (const void *)(uintptr_t)addr;

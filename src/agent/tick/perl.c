@@ -8,7 +8,7 @@ typedef struct {
     pt_perl_walk walk;
 } sampling;
 
-/* Copies name, file and first line of the code, and finds its number. */
+/* Copies name, file and first line of the code, and finds the number of its function (codes.h). */
 static bool take_content(sampling *s, const pt_perl_code *code, uint32_t *ret_number)
 {
     char *const text = (char *)s->cache->text;

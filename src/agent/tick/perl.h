@@ -1,7 +1,7 @@
 /* perl.h: the frames of Perl in a sample, and the names of their code.
  *
  *   thread's interpreter (pthread key) -> frames (interp/perl.h) -> sub, file of the statement
- *     -> the thread's own cache, by both addresses and the content there -> number
+ *     -> the thread's own cache, by these two addresses and the content there -> number
  *          | not there, or other code is there now
  *          v
  *        name, file, first line, copied -> the table of all threads, by content -> number

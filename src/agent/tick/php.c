@@ -3,7 +3,7 @@
 
 /* ---- functions ---- */
 
-/* Copies name, file and first line of the function, and finds its number. */
+/* Copies name, file and first line of the function, and finds the function's number (codes.h). */
 static bool take_content(pt_tick_reading *r, pt_tick_php_cache *cache,
                          const pt_tick_php_facts *facts, const pt_php_function *f,
                          uint32_t *ret_number)
@@ -79,7 +79,7 @@ typedef struct {
     pt_tick_reading memory;
     pt_tick_php_cache *cache;
     const pt_tick_php_facts *facts;
-    const uint64_t *regs; /* for the innermost frame; NULL for the others */
+    const uint64_t *regs; /* for the innermost frame; NULL for the other frames */
 } sampling;
 
 static pt_interp_step next_frame(void *arg, uint64_t *ret_word)

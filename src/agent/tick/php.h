@@ -7,10 +7,10 @@
  *        name, file, copied -> the table of all threads, by content -> number
  *
  * A process has one chain of frames. It belongs to the thread whose native stack has the evaluator;
- * other threads must not read it, for it may change meanwhile. If the native stack could not be
- * walked to its end, as in code that opcache has compiled, it does not show whether the chain is
- * the thread's. Then the thread counts as the owner if it was the owner in its last sample, or if
- * the evaluator's register holds the innermost frame.
+ * other threads must not read the chain, since it may change while they read. If the native stack
+ * could not be walked to its end, as in code that opcache has compiled, the stack does not show
+ * whether the chain is the thread's. Then the thread counts as the owner if it was the owner in its
+ * last sample, or if the evaluator's register holds the innermost frame.
  *
  * The evaluator keeps its frame and its instruction in registers, and saves the instruction only
  * before it calls code that may throw. So the line of the innermost frame comes from the registers,

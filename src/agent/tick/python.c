@@ -70,7 +70,7 @@ bool pt_tick_python_peek(pt_tick_python_cache *cache, uint64_t addr, void *to, s
 
 /* ---- code objects ---- */
 
-/* The number of code whose frames CPython never shows. */
+/* Stands, in place of a function's number, for code whose frames CPython never shows. */
 #define HIDDEN UINT32_MAX
 
 static inline uint64_t load_word(const void *at, size_t offset)
@@ -110,7 +110,8 @@ static bool print_of(const reading *r, const pt_python_code *code, uint64_t *ret
     return true;
 }
 
-/* Copies the object's content and finds its number. Returns false if it is no code object. */
+/* Copies the object's content and finds the object's number (codes.h). Returns false if the object
+ * is no code object. */
 static bool take_content(reading *r, const pt_tick_python_facts *facts, const pt_python_code *code,
                          uint32_t *ret_number)
 {
@@ -163,8 +164,8 @@ static inline pt_tick_python_slot *slot_of(pt_tick_python_cache *cache, uint64_t
     return &set[cache->pages.samples - set[1].sample > cache->pages.samples - set[0].sample];
 }
 
-/* Reads the code object at addr. If it is still the slot's object, the slot stays as it is; else
- * the slot gets the object and its number. False: there is no code object. */
+/* Reads the code object at addr. If that object is still the slot's object, the slot stays as it
+ * is; else the slot gets the object and its number. Returns false if there is no code object. */
 static bool fill_slot(reading *r, const pt_tick_python_facts *facts, uint64_t addr,
                       pt_tick_python_slot *slot)
 {
@@ -199,7 +200,7 @@ static bool fill_slot(reading *r, const pt_tick_python_facts *facts, uint64_t ad
 }
 
 /* Finds the number of a code object. Compares the object with its slot once in a sample: the thread
- * stands still, and its frames keep their code. False: there is no code object. */
+ * stands still, and its frames keep their code. Returns false if there is no code object. */
 static inline bool number_of(reading *r, const pt_tick_python_facts *facts, uint64_t addr,
                              uint32_t *ret_number)
 {
@@ -219,7 +220,8 @@ static inline bool number_of(reading *r, const pt_tick_python_facts *facts, uint
 
 /* ---- a sample ---- */
 
-/* The thread's state; 0: it has none, or another thread ends the interpreter. */
+/* The address of the thread's state; 0 if the thread has none, or another thread ends the
+ * interpreter. */
 static uint64_t state_of_thread(reading *r, const pt_tick_python_facts *facts)
 {
     uint64_t ending;

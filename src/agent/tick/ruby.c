@@ -3,7 +3,8 @@
 
 /* ---- the thread ---- */
 
-/* The thread pointer. On x86-64 the first word that it points to is its own value. */
+/* The thread pointer. On x86-64 the word to which the thread pointer points holds the value of the
+ * thread pointer. */
 static uint64_t pointer_of_thread(void)
 {
     uint64_t addr;
@@ -30,7 +31,7 @@ static uint64_t modules_of_thread(void)
     return addr;
 }
 
-/* The thread's execution context; 0: it has none. */
+/* The address of the thread's execution context; 0 if the thread has none. */
 static uint64_t context_of_thread(pt_tick_reading *r, const pt_tick_ruby_facts *facts)
 {
     enum { ENTRY_BYTES = 16 };
@@ -65,7 +66,7 @@ static void learn_keys(pt_tick_reading *r, pt_tick_ruby_cache *cache,
         cache->keys = keys;
 }
 
-/* Copies name, file and first line of the code, and finds its number. */
+/* Copies name, file and first line of the code, and finds the number of its function (codes.h). */
 static bool take_content(pt_tick_reading *r, pt_tick_ruby_cache *cache,
                          const pt_tick_ruby_facts *facts, const pt_ruby_code *code, uint64_t owner,
                          uint32_t *ret_number)

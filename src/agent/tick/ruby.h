@@ -1,7 +1,7 @@
 /* ruby.h: the frames of Ruby in a sample, and the names of their code.
  *
  *   ruby_current_ec, thread-local -> frames (interp/ruby.h) -> code, class of the method
- *     -> the thread's own cache, by both addresses and the code's content -> number
+ *     -> the thread's own cache, by these two addresses and the code's content -> number
  *          | not there, or other code is there now
  *          v
  *        name, file, first line, copied -> the table of all threads, by content -> number
@@ -10,8 +10,8 @@
  * their code. Before a page is read, it is tested as for CPython (python.h).
  *
  * ruby_current_ec is found in the same way as glibc finds it: the thread pointer leads to a table
- * with the address of each module's thread-local variables. This is the ABI's dynamic thread
- * vector: an entry has two words, and the entry before the first has the number of entries.
+ * with the address of each module's thread-local variables. This table is the ABI's dynamic thread
+ * vector: an entry has two words, and the entry before the first one has the number of entries.
  */
 #pragma once
 
@@ -36,7 +36,7 @@ typedef struct {
     /* The number of the module, and the place of ruby_current_ec among its variables. Module 0:
      * `context` is the address of the only context. */
     uint64_t module, context;
-    uint64_t object, string; /* addresses of rb_cObject, rb_cString; 0: unknown */
+    uint64_t object, string; /* addresses of rb_cObject, rb_cString; 0 if unknown */
     pt_tick_codes *codes;
 } pt_tick_ruby_facts;
 

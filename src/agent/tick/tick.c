@@ -19,8 +19,8 @@ enum { ROOM_WORDS = 128 };
 
 typedef enum { NO_TICK, TIMER_TICK, EVENT_TICK } tick_kind;
 
-/* The data of an event's SIGTRAP. glibc 2.36 has no name for the field, which lies behind the
- * address (asm-generic/siginfo.h). */
+/* The data of an event's SIGTRAP. glibc 2.36 has no name for the field, which follows si_addr
+ * (asm-generic/siginfo.h). */
 static uint64_t trap_data(const siginfo_t *info)
 {
     unsigned long data;
@@ -28,8 +28,8 @@ static uint64_t trap_data(const siginfo_t *info)
     return data;
 }
 
-/* Is the value that a timer's signal carries a slot, as that of the library's timers is? Late ticks
- * of another thread's timer count, too. */
+/* Is the value of a timer's signal a slot? The value of each timer of the library is its thread's
+ * slot. Late ticks of another thread's timer also count. */
 static bool is_our_timer(const void *said)
 {
     const bool is_own = said != NULL && said == pt_tick_self;
@@ -90,8 +90,9 @@ static void publish_sample(pt_thread *self, pt_tick_ring *ring, unsigned words, 
     __atomic_store_n(&ring->head_words, head + 1 + words, __ATOMIC_RELEASE);
 }
 
-/* Copies registers and stack. The copied stack takes at most a part of the room, so that other
- * samples fit, too. The end of a coroutine's stack is not known, so less of such a stack is copied.
+/* Copies registers and stack. The copied stack takes at most a part of the ring's room, so that
+ * other samples also fit. The end of a coroutine's stack is not known, so less of such a stack is
+ * copied.
  */
 static void copy_stack(pt_thread *self, pt_tick_ring *ring, uint32_t weight, pt_tick_walk *walk,
                        uint64_t room)
@@ -117,8 +118,8 @@ static void copy_stack(pt_thread *self, pt_tick_ring *ring, uint32_t weight, pt_
         pt_tick_ring_word(weight, words, count < there ? PT_TICK_CUT_COPY : PT_TICK_COPY));
 }
 
-/* Steps one frame outwards. *ret_word: the word of the frame that the step left, if that was a
- * frame of JavaScript; else 0. */
+/* Steps to the next outer frame. *ret_word is the frame word (language.h) of the frame that the
+ * step left, if that was a frame of JavaScript; else 0. */
 static int step_out(pt_tick_walk *walk, pt_tick_v8_walk *v8, uint64_t *ret_word)
 {
     enum { RECORD = 2 * sizeof(uintptr_t) }; /* the caller's frame pointer, the return address */
@@ -136,8 +137,8 @@ static int step_out(pt_tick_walk *walk, pt_tick_v8_walk *v8, uint64_t *ret_word)
     return step;
 }
 
-/* Steps out of a frame of Java's code. The words of the frame's functions replace its pc, which is
- * the last word written behind the ring's head. */
+/* Steps out of a frame of Java's code. The words of the frame's functions replace the frame's pc,
+ * which is the last word written after the ring's head. */
 static int step_out_of_java(pt_tick_java_walk *java, pt_tick_ring *ring, uint64_t most,
                             unsigned *depth)
 {
@@ -152,8 +153,8 @@ static int step_out_of_java(pt_tick_java_walk *java, pt_tick_ring *ring, uint64_
     return step;
 }
 
-/* Writes the words of a stack behind the ring's head, at most `most`. Returns why it has no further
- * frame. *ret_is_native: no word is of an interpreter's function. */
+/* Writes the words of a stack, at most `most`, after the ring's head. Returns why the stack ends
+ * there (PT_JOURNAL_END_X). *ret_is_native: no word is of an interpreter's function. */
 static int walk_stack(pt_thread *self, pt_tick_walk *walk, pt_tick_ring *ring, uint64_t most,
                       unsigned *ret_depth, bool *ret_is_native)
 {
@@ -249,7 +250,8 @@ static __attribute__((noinline)) void take_sample(pt_thread *self, pt_tick_ring 
 }
 
 /* Adds periods to the thread's last stack, or, if there is none, to its start function. last_words:
- * as in pt_thread. start: the function's address; 0: periods without a stack are not counted. */
+ * as in pt_thread. start: the start function's address; if it is 0, periods without a stack are not
+ * counted. */
 static void repeat_stack(uint64_t last_words, uint64_t start, pt_tick_ring *ring, uint32_t weight)
 {
     const uint64_t mask = ring->ring_words - 1, head = ring->head_words;
@@ -260,7 +262,8 @@ static void repeat_stack(uint64_t last_words, uint64_t start, pt_tick_ring *ring
         has_last ? ring->words[last & mask] : pt_tick_ring_word(1, 1, PT_JOURNAL_END_NO_RULE);
     const uint32_t depth = pt_tick_ring_depth(word);
     if (!has_last && start == 0) return;
-    if (has_last && last >= tail) { /* fold.c has not read the stack yet: its weight grows */
+    if (has_last && last >= tail) { /* fold.c has not read the stack yet: the stack's weight
+                                     * grows */
         const uint64_t sum = (uint64_t)pt_tick_ring_weight(word) + weight;
         if (sum > UINT32_MAX) return;
         ring->words[last & mask] = word + ((uint64_t)weight << 32);
@@ -335,8 +338,8 @@ static void wake_ticker(pt_thread *self)
 }
 
 /* Requests another period from the keeper after enough ticks of the present period. The handler
- * cannot change the period itself, since the event's descriptor is closed; the keeper has a table
- * of descriptors of its own and opens another event. */
+ * cannot change the period, since the event's descriptor is closed; the keeper has a table of
+ * descriptors of its own and opens another event. */
 static void count_of_period(pt_thread *self)
 {
     enum {
@@ -376,7 +379,7 @@ static void tell_of_samples(const pt_tick_ring *ring)
  * slow system calls. With a sample at each tick the thread would only take samples. So samples may
  * take 1 / PARTS of the thread's time. A sample makes a debt of PARTS times its own time, and each
  * tick pays the time of its periods. A thread whose debt is above ALLOWED_NS rests: its ticks take
- * no sample, and its next sample stands for these ticks, too. A thread whose stack is full also
+ * no sample, and its next sample also stands for these ticks. A thread whose stack is full also
  * rests. */
 enum { PARTS = 4, ALLOWED_NS = 50000000 };
 
@@ -387,8 +390,9 @@ static bool is_on_signal_stack(void)
 }
 
 /* Has the thread too little stack left for a sample? Ruby goes to the end of its first stack when
- * it begins, so that nothing else is mapped there. A stack whose end is not known yet ends where no
- * page can be read; a signal stack is as large as the program wants it to be. */
+ * it begins, so that nothing else is mapped there. A stack whose end is not known yet counts as
+ * ending where no page can be read. The answer is no on a signal stack, which is as large as the
+ * program wants it to be. */
 static bool is_stack_full(const pt_thread *self)
 {
     enum { SAMPLE_BYTES = 4096 };
@@ -400,7 +404,8 @@ static bool is_stack_full(const pt_thread *self)
     return pt_tick_lacks_page((here - SAMPLE_BYTES) / PT_TICK_PAGE_BYTES) && !is_on_signal_stack();
 }
 
-/* Adds the kept periods to those of a tick. Keeps all of them if the thread rests. */
+/* Adds the kept periods (self->kept) to the periods of a tick. If the thread rests, keeps all these
+ * periods. */
 static bool is_resting(pt_thread *self, uint32_t *weight)
 {
     const int64_t paid_ns = (int64_t)(*weight * pt_tick.period_ns);
@@ -413,8 +418,8 @@ static bool is_resting(pt_thread *self, uint32_t *weight)
 }
 
 /* The wall clock is read without a system call, but by this clock a sample also seems long if the
- * thread was off its CPU meanwhile. So a sample that is long by the wall clock makes no debt, but
- * the CPU clock measures the next sample. */
+ * thread was off its CPU during the sample. So a sample that is long by the wall clock makes no
+ * debt, but the CPU clock measures the next sample. */
 static void take_measured_sample(pt_thread *self, pt_tick_ring *ring, uint32_t weight,
                                  const void *context)
 {
@@ -453,8 +458,8 @@ static void count_tick(pt_thread *self, tick_kind kind, const siginfo_t *info, c
 static void end_the_host(int signo, siginfo_t *info)
 {
     static const uint64_t default_action[4] = {0}; /* the kernel's struct sigaction */
-    /* A system call of its own: libc's sigaction and syscall lead to the library's functions, which
-     * would keep the library's handler. */
+    /* This function makes the system call itself: libc's sigaction and syscall lead to the
+     * library's functions, which would keep the library's handler. */
 #if defined(__x86_64__)
     register uint64_t mask_bytes __asm__("r10") = sizeof(uint64_t);
     long result;
@@ -470,8 +475,8 @@ static void end_the_host(int signo, siginfo_t *info)
     syscall(SYS_rt_tgsigqueueinfo, pt_tick_getpid(), pt_tick_gettid(), signo, info);
 }
 
-/* Gives back a signal that the host's thread had blocked: it is for another thread or for sigwait.
- * It becomes pending again and stays blocked here. */
+/* Gives back a signal that the host's thread had blocked: the signal is for another thread or for
+ * sigwait. The signal becomes pending again and is blocked in this thread again. */
 static bool give_back(int signo, siginfo_t *info, void *context)
 {
     const unsigned bit = 1U << (signo != pt_tick.signo);

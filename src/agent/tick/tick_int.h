@@ -26,7 +26,7 @@ uint32_t pt_tick_weight_of_user_time(pt_thread *self);
 uint32_t pt_tick_weight_of_kernel_time(pt_thread *self, const void *context);
 
 /* Lets a system call go on that waited and that the tick interrupted (wait.c). Either sets
- * `context` back to the call, or leaves the handler and does not return. */
+ * `context` back to the call and returns, or leaves the handler and does not return. */
 void pt_tick_wait_on(pt_thread *self, void *context);
 
 /* After the thread's first tick, which came at a random time: arms the event that ticks each

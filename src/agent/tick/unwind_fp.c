@@ -1,4 +1,4 @@
-/* unwind_fp.c: one step outwards along the chain of frame pointers.
+/* unwind_fp.c: one step to the next outer frame, along the chain of frame pointers.
  *
  *   fp -> | caller's fp | return address | caller's frame ...        higher addresses
  *
@@ -7,7 +7,7 @@
  * A step is made only if the chain ascends, is aligned and stays on the thread's own stack. The
  * stack is complete when the chain reaches code from which threads start: the library's thread
  * function, whose frame is known exactly, or the few instructions of libc that call main or a start
- * routine. Code without frame pointers uses the register for other values; a chain that ends
+ * routine. Code without frame pointers uses the register for other values. A stack whose chain ends
  * elsewhere is not complete. */
 #include "agent/tick/tick.h"
 
@@ -44,7 +44,8 @@ int pt_tick_step(pt_tick_regs *regs, const pt_tick_stack *stack)
     regs->pc = pc;
     regs->sp = fp + RECORD;
     if (lies_within(pt_tick.own_start, regs->pc) && regs->fp == stack->root_fp) {
-        /* The caller is the library's thread function: its caller is shown in its place. */
+        /* The caller is the library's thread function: the caller of that function is shown in its
+         * place. */
         regs->pc =
             (uintptr_t)pt_machine_plain_pc(PT_MACHINE_HOST, ((const uintptr_t *)stack->root_fp)[1]);
         return PT_TICK_LAST_FRAME;

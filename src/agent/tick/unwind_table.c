@@ -1,8 +1,8 @@
-/* unwind_table.c: one step outwards by the tables of unwind/.
+/* unwind_table.c: one step to the next outer frame, by the tables of unwind/.
  *
  * Code without a table is walked by its frame pointers. A walk by tables could go on to the
- * thread's first instruction; it stops where a walk by frame pointers does, so that a function has
- * the same callers either way. */
+ * thread's first instruction. But it stops where a walk by frame pointers stops, so that a function
+ * has the same callers with both kinds of walk. */
 #include "agent/tick/tick.h"
 
 #include <stdatomic.h>
@@ -13,7 +13,8 @@
 #include "base/plain/kernel_call.h"
 #include "machine/context.h"
 
-/* The drain thread may be writing the bounds that it has found; it writes the limit last. */
+/* The drain thread may be writing the bounds that it has found; it writes the limit last, so the
+ * limit is read first. */
 pt_tick_stack pt_tick_stack_of(const pt_thread *self)
 {
     pt_tick_stack stack = {.root_fp = self->stack.root_fp};
@@ -48,9 +49,10 @@ static bool is_on_stack(const pt_tick_stack *stack, uintptr_t sp)
 
 enum { STACK_CHANGES_MAX = 16 };
 
-/* Finds the bounds of the stack that the walk is on: those of the thread's own stack; or the page
- * of the stack pointer, if the own stack is not known or the walk is on the stack of a coroutine or
- * of signals. A walk changes from one stack to another at the frame of a signal. */
+/* Finds the bounds of the stack that the walk is on. They are those of the thread's own stack; or
+ * those of the page of the stack pointer, if the thread's own stack is not known or the walk is on
+ * the stack of a coroutine or of signals. A walk changes from one stack to another at the frame of
+ * a signal. */
 static void find_stack(pt_tick_walk *walk)
 {
     const uintptr_t sp = (uintptr_t)walk->state.sp, page = sp / PT_TICK_PAGE_BYTES;
@@ -64,9 +66,10 @@ static void find_stack(pt_tick_walk *walk)
                               .root_fp = walk->own_stack.root_fp};
 }
 
-/* Extends the bounds of the walk's stack by further pages. Returns false if none can be read, or
- * the bounds are those of the thread's own stack, which are final. Pages are tested only when they
- * are needed: above the stack's end may be memory that blocks its reader (userfaultfd(2)). */
+/* Extends the bounds of the walk's stack by further pages. Returns false if no further page can be
+ * read, or the bounds are those of the thread's own stack, which are final. Pages are tested only
+ * when they are needed: above the stack's end may be memory that blocks its reader
+ * (userfaultfd(2)). */
 static bool is_stack_larger(pt_tick_walk *walk)
 {
     const uintptr_t limit = walk->stack.limit;
@@ -122,9 +125,9 @@ static int step_by_fp(pt_tick_walk *walk)
     return step;
 }
 
-/* Steps out of a trampoline of CPython's -X perf (Python/asm_trampoline.S), which keeps one word on
- * the stack during its call; after the call come `add $8, %rsp` and `ret`. Returns false if the
- * code is no such trampoline. */
+/* Steps out of a trampoline of CPython's -X perf (Python/asm_trampoline.S), which keeps one 8-byte
+ * word on the stack during its call; after the call come `add $8, %rsp` and `ret`. Returns false if
+ * the code is no such trampoline. */
 static bool step_by_aligned_call(pt_tick_walk *walk, const pt_unwind_state *at)
 {
 #if defined(__x86_64__)
@@ -162,9 +165,10 @@ static int journal_end(pt_unwind_end end)
     }
 }
 
-/* May code that no rule covers keep a frame pointer? Code that was mapped since the tables were
- * made may. With V8 in the process, so may code of a module without a table, whose caller may have
- * been mapped since, and the program's own code, since V8's builtins keep frame pointers. */
+/* May the code at pc, which no rule covers, keep a frame pointer? It may if it was mapped after the
+ * tables were made. With V8 in the process it also may if it is code of a module without a table,
+ * whose caller may have been mapped later, or the program's own code, since V8's builtins keep
+ * frame pointers. */
 static bool may_have_frame_pointer(const pt_unwind_modules *modules, uint64_t pc)
 {
     const pt_tick_v8_facts *const v8 = atomic_load_explicit(

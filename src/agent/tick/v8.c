@@ -7,13 +7,13 @@
 
 enum { SLOTS = sizeof((pt_tick_v8_cache *)0)->slot / sizeof((pt_tick_v8_cache *)0)->slot[0] };
 
-/* The number of characters of sources that a sample searches for lines; a function that lies
- * further behind is named by a later sample. */
+/* The number of characters of sources that a sample searches for lines; a function further back in
+ * a source is named by a later sample. */
 enum { BUDGET_CHARACTERS = 512 << 10 };
 
 /* ---- functions ---- */
 
-/* Copies name, file and first line of the function, and finds its number. */
+/* Copies name, file and first line of the function, and finds the function's number (codes.h). */
 static bool take_content(pt_tick_reading *r, pt_tick_v8_cache *cache, const pt_tick_v8_facts *facts,
                          const pt_v8_function *f, uint32_t *ret_number)
 {
@@ -55,7 +55,7 @@ static pt_tick_v8_slot *slot_of(pt_tick_v8_cache *cache, uint64_t shared)
     return oldest;
 }
 
-/* The slot of the function; NULL: its name cannot be found in this sample. */
+/* The slot of the function; NULL if the function's name cannot be found in this sample. */
 static const pt_tick_v8_slot *look_up(pt_tick_v8_cache *cache, const pt_tick_v8_facts *facts,
                                       uint64_t object)
 {
@@ -107,7 +107,8 @@ static pt_v8_tier tier_of(const pt_tick_v8_walk *walk)
 uint64_t pt_tick_v8_word(pt_tick_v8_walk *walk)
 {
     enum { WORDS = 2 * sizeof(uint64_t) }; /* context and function, below the frame pointer */
-    /* The innermost frame has context and function if the stack pointer is below them. */
+    /* The innermost frame has its context and its function if the stack pointer is below these
+     * two. */
     if (!walk->has_fp || walk->fp % sizeof(uint64_t) != 0 || walk->fp < walk->sp ||
         walk->fp - walk->sp < WORDS || walk->count == PT_TICK_V8_FRAMES_MAX)
         return 0;

@@ -12,8 +12,8 @@
  * Two words below the frame pointer may look like those of a JavaScript frame although C++ code has
  * saved them, or although their objects are gone. So each sample tests all pages before it reads
  * them (peek.h), and the kernel copies a function that the cache lacks. For a function of the cache
- * a gap remains: threads of V8 unmap memory while this thread is in the handler. If they unmap the
- * page between the test and the read, the program ends.
+ * a gap remains: threads of V8 unmap memory while this thread is in the handler. If such a thread
+ * unmaps the page between the test and the read, the program ends.
  */
 #pragma once
 
@@ -32,7 +32,8 @@ enum {
 /* The facts of V8 that the handler reads; never changed, only replaced. */
 typedef struct {
     const pt_v8_layout *layout;
-    uint64_t low, limit; /* the program's code: where no rule covers it, it keeps frame pointers */
+    uint64_t low, limit; /* the program's code, which keeps frame pointers where no rule covers
+                          * it */
     pt_tick_codes *codes;
 } pt_tick_v8_facts;
 
@@ -64,6 +65,7 @@ typedef struct {
 /* cache: the thread's, or NULL. */
 void pt_tick_v8_begin(pt_tick_v8_walk *walk, pt_tick_v8_cache *cache);
 
-/* The word of the frame of JavaScript whose frame pointer is walk->fp, after a step by frame
- * pointer. 0 if the frame is of another kind, or its function cannot be named. */
+/* Called after a step by frame pointer. Returns the frame word (language.h) of the frame of
+ * JavaScript whose frame pointer is walk->fp; 0 if that frame is of another kind, or its function
+ * cannot be named. */
 uint64_t pt_tick_v8_word(pt_tick_v8_walk *walk);

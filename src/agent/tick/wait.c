@@ -1,17 +1,17 @@
-/* wait.c: lets a system call that waits go on after a tick of the clock on the wall, as if no
- * signal had come.
+/* wait.c: lets a waiting system call go on after a tick of the wall clock, as if no signal had
+ * come.
  *
  * The kernel ends some system calls with EINTR when a handler has run, even with SA_RESTART
- * (signal(7)). The handler's context then has the address behind the SYSCALL instruction, and
- * -EINTR in rax; the arguments are still in their registers. The number of the call is in an
- * instruction before the SYSCALL instruction, or on the stack.
+ * (signal(7)). The handler's context then has the address after the SYSCALL instruction, and -EINTR
+ * in rax; the arguments are still in their registers. The number of the call is in an instruction
+ * before the SYSCALL instruction, or on the stack.
  *
- * First way, by the kernel: nanosleep, poll and futex. The kernel keeps what it needs to go on with
- * such a call until its end (restart_syscall(2)), but drops it in rt_sigreturn, the end of every
- * handler. So this handler ends without rt_sigreturn: it restores the registers itself
- * (pt_tick_resume) and runs the host's SYSCALL instruction as restart_syscall. If a handler of the
- * host runs in between, its rt_sigreturn makes restart_syscall fail with EINTR, as the host
- * expects.
+ * First way, by the kernel: nanosleep, poll and futex. The kernel keeps the data with which it can
+ * go on with such a call (restart_syscall(2)), but drops this data in rt_sigreturn, the end of
+ * every handler. So this handler ends without rt_sigreturn: it restores the registers itself
+ * (pt_tick_resume) and executes the host's SYSCALL instruction with the number of restart_syscall.
+ * If a handler of the host runs in between, its rt_sigreturn makes restart_syscall fail with EINTR,
+ * as the host expects.
  *
  * Second way, by another call: the other calls of the table. The context is set back to the SYSCALL
  * instruction. If the kernel does not shorten the call's time limit itself, this handler replaces
@@ -22,9 +22,9 @@
  *   has slept for the time by which the wall clock went ahead of its CPU clock
  *   else the limit counts from this tick, so that the wait is at most a period too long
  *
- * A limit that was shortened here bears a mark, so that the next tick does not take another wait
- * for this one. A call of the first kind goes the second way if the handler runs on a signal stack
- * and the interrupted stack may lack room for the registers.
+ * A limit that this handler has shortened bears a mark, so that the next tick does not take another
+ * wait for the same wait. A call of the first way goes the second way if the handler runs on a
+ * signal stack and the interrupted stack may lack room for the registers.
  *
  * A call that is not in the table ends with EINTR. So does a call of the second way if its SYSCALL
  * instruction is not libc's, since code of the host may rely on its registers, which keep the
@@ -56,7 +56,7 @@ static int64_t clock_ns(clockid_t clock)
 
 void pt_tick_wait_begins(int64_t limit_ns)
 {
-    enum { CALLER_BYTES = 64 }; /* from this function's frame into its caller's */
+    enum { CALLER_BYTES = 64 }; /* from this function's frame to an address in its caller's frame */
     pt_thread *const self = pt_tick_self;
     if (self == NULL || atomic_load(&self->weighing) != PT_TICK_BY_TIMER) return;
     self->wait.begun_ns = clock_ns(CLOCK_MONOTONIC);
@@ -78,8 +78,8 @@ void pt_tick_wait_ended(void)
 /* The form of a call's time limit, which a second call must not have in full again. */
 typedef enum {
     NO_LIMIT,     /* there is none */
-    IN_PLACE,     /* in memory, where the kernel shortens it unless limits are sticky */
-    MILLISECONDS, /* an int; negative: no limit */
+    IN_PLACE,     /* in memory, where the kernel shortens the limit unless limits are sticky */
+    MILLISECONDS, /* an int; a negative value is no limit */
     TIMESPEC,     /* the address of a struct timespec; NULL: no limit */
 } limit_kind;
 
@@ -150,7 +150,7 @@ static unsigned move_before(const uint8_t *end)
 }
 
 /* The number in a "mov $NUMBER, %eax" before `end`; libc's wrappers may move arguments after that
- * instruction. -1: there is no such instruction. */
+ * instruction. -1 if there is no such instruction. */
 static long loaded_number(const uint8_t *end)
 {
     enum { MOVES_MAX = 3, OTHER_REGISTER = 0x41 };
@@ -169,9 +169,9 @@ static long loaded_number(const uint8_t *end)
 }
 
 /* The number of a call that glibc's __syscall_cancel_arch makes: the last argument of its caller.
- * It lies on the stack just above the caller's own return address, which is recognised by the call
- * instruction before it: the target of that instruction is the caller. -1: the stack has no such
- * address. */
+ * The number lies on the stack just above the caller's own return address. That address is
+ * recognised by the call instruction before it, whose target is the caller. -1 if the stack has no
+ * such address. */
 static long number_of_caller(const greg_t *regs)
 {
     enum { FIRST = 3, LAST = 10, CALL_BYTES = 5, FAR_BYTES = 1 << 24, FUNCTION_BYTES = 512 };
@@ -191,7 +191,8 @@ static long number_of_caller(const greg_t *regs)
     return -1;
 }
 
-/* The number of the call whose SYSCALL instruction ends at the pc; -1: it cannot be known. */
+/* The number of the call whose SYSCALL instruction ends at the pc; -1 if the number cannot be
+ * found. */
 static long number_of_call(const greg_t *regs)
 {
     /* The instructions of __syscall_cancel_arch before SYSCALL, glibc 2.41 and later. Its caller,
@@ -355,8 +356,8 @@ static void resume_at(const ucontext_t *context, uint64_t syscall_pc)
                    fpu_components(fpu));
 }
 
-/* If this tick came between an earlier tick's handler and its SYSCALL instruction: leaves the
- * handler to restart_syscall in the same way. Else returns. */
+/* If this tick came after an earlier tick's handler and before the SYSCALL instruction to which
+ * that handler jumped: leaves this handler to restart_syscall in the same way. Else returns. */
 static void resume_again(const ucontext_t *context)
 {
     const greg_t *const regs = context->uc_mcontext.gregs;
@@ -425,7 +426,7 @@ static bool is_begun(const pt_tick_wait *wait, const greg_t *regs, int64_t limit
            wait->begun_at - (uintptr_t)regs[REG_RSP] < FRAMES_BYTES;
 }
 
-/* The time that is left of a limit of limit_ns. goes_on: this is the same wait as at the last tick,
+/* The time that is left of a limit of limit_ns. goes_on: this wait is the same as at the last tick,
  * so its deadline is known. */
 static int64_t left_of(pt_tick_wait *wait, const greg_t *regs, bool goes_on, int64_t limit_ns)
 {
@@ -450,7 +451,7 @@ static void shorten_milliseconds(pt_tick_wait *wait, const greg_t *regs, greg_t 
     *limit = (greg_t)(mark | (uint32_t)wait->left_ms);
 }
 
-/* Likewise. The mark of a shortened limit is its address, that of wait->left. */
+/* Likewise. The mark of a shortened limit is its address, which is &wait->left. */
 static void shorten_timespec(pt_tick_wait *wait, const greg_t *regs, greg_t *limit)
 {
     const struct timespec *const asked =
@@ -466,8 +467,8 @@ static void shorten_timespec(pt_tick_wait *wait, const greg_t *regs, greg_t *lim
     *limit = (greg_t)(uintptr_t)&wait->left;
 }
 
-/* Is a signal of the host pending that the thread does not block? Its handler runs when this
- * handler ends. */
+/* Is a signal of the host pending that the thread does not block? That signal's handler runs when
+ * this handler ends. */
 static bool has_other_signal(const ucontext_t *context)
 {
     uint64_t pending = 0, blocked;
@@ -503,7 +504,7 @@ static void shorten_limit(pt_tick_wait *wait, size_t row, greg_t *regs)
         shorten_timespec(wait, regs, limit);
 }
 
-/* Is the time limit one of a CPU clock? Only the kernel can keep such a limit. */
+/* Is the time limit measured by a CPU clock? Only the kernel can keep such a limit. */
 static bool is_of_cpu_clock(long number, const greg_t *regs)
 {
     const int clock = (int)regs[REG_RDI];
@@ -517,7 +518,7 @@ void pt_tick_wait_on(pt_thread *self, void *context)
     greg_t *const regs = interrupted->uc_mcontext.gregs;
     const int saved_errno = errno;
     resume_again(interrupted);
-    /* SYSCALL leaves the address behind it in rcx. */
+    /* SYSCALL leaves the address of the next instruction in rcx. */
     if (regs[REG_RAX] != -EINTR || regs[REG_RCX] != regs[REG_RIP]) return;
     const uintptr_t pc = pt_machine_context_pc(interrupted);
     const long number = number_of_call(regs);

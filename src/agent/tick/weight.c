@@ -1,19 +1,19 @@
 /* weight.c: the weight of a tick in periods, and the work of a thread's first tick.
  *
- * A look is the kernel's check whether a timer of a CPU clock has expired. It happens on the
- * kernel's own tick only: once in look_ns of CPU time if each tick finds the thread running, less
- * often if other threads share its processor. Threads shorter than that, or than a period, need
+ * A look is the kernel's check whether a timer of a CPU clock has expired. The kernel looks on its
+ * own tick only: once in look_ns of CPU time if each tick finds the thread running, less often if
+ * other threads share the thread's processor. Threads shorter than that, or than a period, need
  * their share of samples. So the first look always raises a signal and has the weight of look_ns,
- * however early it comes. After it the periods that ended since the last tick count.
+ * however early the look comes. Later ticks count the periods that ended since the previous tick.
  *
  *   thread    |-----x---------------+---------  x: the first look, for look_ns; +: the next look
  *   periods   ..|........|........|........|..  those that ended in the look_ns before x count
  *
  * The CPU time of a thread is known at its end. The difference between that time and the time that
  * its samples stand for is owed: it is added to the first look of the next thread with the same
- * start function. By chance it is positive as often as negative; if looks were few, or none found
- * the thread, it is the time that they missed. So the sum over all threads is right, and looks at
- * random moments divide the sum among the stacks.
+ * start function. By chance the difference is positive as often as negative; if looks were few, or
+ * none found the thread, the difference is the time that the looks missed. So the sum over all
+ * threads is right, and looks at random moments divide the sum among the stacks.
  */
 #include "agent/tick/tick_int.h"
 
@@ -29,9 +29,9 @@ static int64_t thread_clock_ns(void)
 }
 
 /* The number of periods in ns of CPU time. The part of a period that is left counts as one period
- * with a probability of its length: rounded weights would follow a rhythm, and a program could keep
- * step with it. *ret_ns: the time of these periods. The caller carries the difference to the next
- * tick. */
+ * with a probability equal to that part: rounded weights would follow a rhythm, and a program could
+ * keep step with that rhythm. *ret_ns: the time of the returned number of periods. The caller
+ * carries the difference from ns to the next tick. */
 static uint32_t periods_in(pt_thread *self, int64_t ns, int64_t *ret_ns)
 {
     const int64_t period_ns = (int64_t)pt_tick.period_ns;
@@ -50,8 +50,8 @@ static uint32_t account_time(pt_thread *self, int64_t ns)
     return periods;
 }
 
-/* The same for time of the thread in one mode (user or kernel), of which *part_ns is not counted
- * yet. */
+/* The same for time of the thread in one mode (user or kernel). *part_ns is the time in that mode
+ * that is not counted yet. */
 static uint32_t account_part(pt_thread *self, int64_t *part_ns, int64_t ns)
 {
     int64_t counted_ns;
@@ -100,7 +100,7 @@ uint32_t pt_tick_weight_of_user_tick(pt_thread *self, pt_tick_ring *ring)
 }
 
 /* The first tick stands for a whole period, however early it comes, so part_ns is counted in
- * advance at a thread's beginning. On average that is as long as the time after a thread's last
+ * advance at a thread's beginning. On average part_ns is as long as the time after a thread's last
  * tick, but not for each thread, and not if ticks were dropped. So kernel_owed_ns carries the
  * difference from thread to thread. */
 PT_NEAR void pt_tick_settle_kernel(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns)
@@ -130,9 +130,9 @@ uint32_t pt_tick_weight_of_user_time(pt_thread *self)
 
 /* A look comes at a random moment of the thread's time. A look in a system call has the weight of
  * the kernel time since the previous look: the time on the clock that events have not counted, but
- * at most the time of two looks, because page faults are no system calls and their time must not
- * become another call's. A thread without a look in a system call for MANY_LOOKS makes few calls:
- * its remaining time was lost by events (a virtual machine's interrupts). */
+ * at most the time of two looks, because page faults are no system calls, and the time of page
+ * faults must not count for a system call. A thread without a look in a system call for MANY_LOOKS
+ * makes few calls: the time that is left was lost by events (a virtual machine's interrupts). */
 uint32_t pt_tick_weight_of_kernel_time(pt_thread *self, const void *context)
 {
     enum { MANY_LOOKS = 32 };
@@ -167,7 +167,8 @@ static uint32_t whole_periods(pt_thread *self, int64_t now_ns)
     return periods > UINT32_MAX ? UINT32_MAX : (uint32_t)periods;
 }
 
-/* Takes the owed time. Returns it, but at least -ns; the rest of a negative balance stays owed. */
+/* Takes the owed time and returns it. The result is not below -ns; what a negative balance has
+ * beyond -ns stays owed. */
 static int64_t take_owed(_Atomic(int64_t) *owed_ns, int64_t ns)
 {
     int64_t there = atomic_load(owed_ns), taken;
@@ -179,7 +180,7 @@ static int64_t take_owed(_Atomic(int64_t) *owed_ns, int64_t ns)
 
 /* The weight of the first look. If each kernel tick finds the thread running, no look is later than
  * look_ns; a later look has the weight of all time so far. The timer was armed to expire at once;
- * from now on it expires with the periods. */
+ * from now on the timer expires with the periods. */
 static uint32_t first_look(pt_thread *self, int64_t now_ns)
 {
     const int64_t period_ns = (int64_t)pt_tick.period_ns, look_ns = (int64_t)pt_tick.look_ns;
