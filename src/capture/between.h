@@ -4,9 +4,10 @@
  *               | a sample still has its registers      | the old mappings are dropped
  *
  * A sample in that gap has registers of the old program but no stack. Only the thread's next record
- * distinguishes it from a sample whose stack was unreadable for another reason. So it is held until
- * then. If the next record is COMM with the new program's name, the kernel's part was the whole
- * stack, and the sample is complete. Any other record leaves the sample as it is.
+ * distinguishes such a sample from one whose stack was unreadable for another reason. So the sample
+ * is held until that record comes. If the next record is COMM with the new program's name, the
+ * kernel's part was the whole stack, and the sample is complete. Any other record leaves the sample
+ * as it is.
  */
 #pragma once
 
@@ -23,8 +24,8 @@ typedef struct pt_between {
 /* Frees the held samples. */
 void pt_between_done(pt_between *between);
 
-/* Might the sample lie in that gap? Then it has one user frame under the kernel's frames, is in a
- * system call, and has no byte of the user stack. */
+/* Might the sample lie in that gap? Such a sample has one user frame under the kernel's frames, is
+ * in a system call, and has no byte of the user stack. */
 bool pt_between_might_be(const pt_sink_sample *sample, const pt_perf_sample *raw);
 
 /* Holds a copy of the sample. If the list is full, the oldest goes to the sink unchanged. */

@@ -21,11 +21,12 @@
 
 enum {
     WAKE_MS = 25,            /* after this wait without new records, the youngest records are fed */
-    CALM_WAKE_MS = 600,      /* the same if no record is urgent: an urgent one ends the wait */
+    CALM_WAKE_MS = 600,      /* the same wait if no record is urgent: an urgent record ends the
+                              * wait */
     IDLE_WAKE_MS = 1000,     /* longest sleep */
     ASKING_WAKE_MS = 100,    /* longest sleep while /proc is polled for the end of targets */
     HASTY_WAKE_MS = 4,       /* longest sleep while is_hasty, which lasts: */
-    FIRST_NS = 300000000,    /* this long from the start, if copies of stacks may grow; */
+    FIRST_NS = 300000000,    /* until this long after the start, if copies of stacks may grow; */
     TICKED_NS = 5000000,     /* else until this long after the first tick of all timers; */
     GROWN_NS = 100000000,    /* and this long after copies grew */
     URGENT = -15,            /* nice(2), where permitted */
@@ -33,18 +34,18 @@ enum {
     WEIGH_NS = 200000000,    /* between two readings of the memory that is held */
     KEEP_MS = 400,           /* between two writes of the kept recording */
     LOAD_MS = 150, /* a recording that ends sooner never begins to load the kernel's walker */
-    /* A record gets its time before it becomes visible. So younger records wait until older ones
-     * must be visible. */
+    /* A record gets its time before it becomes visible. So a record waits this long: then all older
+     * records are visible. */
     SETTLED_NS = 2000000,
 };
 
 /* ---- opening ---- */
 
 /* The period of a rate. A period that is a divisor or multiple of the kernel's tick would sample
- * the machine at the same point of each tick. It would sample a program with a rhythm of
+ * the machine at the same point of each tick. Such a period would sample a program with a rhythm of
  * milliseconds at the same few places. So the period is shortened, as far as the rate stays within
- * 1 % of the request: the larger the difference, the sooner every place is sampled. It is not
- * lengthened, since sleeps and rhythms are themselves a little longer than nominal. */
+ * 1 % of the request: the larger the difference, the sooner every place is sampled. The period is
+ * not lengthened, since sleeps and rhythms are themselves a little longer than nominal. */
 static uint64_t period_of(uint64_t hz, bool is_each_thread)
 {
     static const uint64_t ticks_ns[] = {1000000, 3333333, 4000000, 10000000};
@@ -92,7 +93,7 @@ static void list_threads(pid_t pid, tid_list *list)
     if (dir != NULL) closedir(dir);
 }
 
-/* Reads a target's mappings and unwind tables before the first sample needs them. */
+/* Reads a target's mappings and unwind tables before the first sample needs these. */
 static void read_target(pt_capture *c, pid_t pid)
 {
     pt_proc *const proc = pt_procs_get(&c->procs, (uint32_t)pid);
@@ -107,9 +108,10 @@ static void read_target(pt_capture *c, pid_t pid)
     pt_feed_walker(c, proc, &modules);
 }
 
-/* Reads the mappings of all processes: they cannot be read after a process ends, its children share
- * them, and a process may be moved into the control group later. If the waits of the whole machine
- * are recorded, reads their unwind tables, too, since all threads are switched at once. */
+/* Reads the mappings of all processes: mappings cannot be read after their process ends, its
+ * children have the same mappings, and a process may be moved into the control group later. If the
+ * waits of the whole machine are recorded, also reads the unwind tables, since samples of all
+ * threads' switches come at once. */
 static void read_all_processes(pt_capture *c)
 {
     DIR *const dir = opendir(c->procs.root);
@@ -176,7 +178,7 @@ static void define_events(pt_capture *c)
                                         .unit = pt_builder_text(b, waiting[i].unit).v});
 }
 
-/* Restricts the events to the control group, if the kernel has events of it. */
+/* Restricts the events to the control group, if the kernel has events for that group. */
 static void narrow_plan(pt_capture *c, pt_event_plan *plan)
 {
     const char *const group = c->options.targets.cgroup;
@@ -189,8 +191,8 @@ static void narrow_plan(pt_capture *c, pt_event_plan *plan)
     if (fd >= 0) close(fd);
 }
 
-/* Adds a running process that a target has started. Returns false if it is gone, or the kernel
- * denies access to it. */
+/* Adds a running process that a target has started. Returns false if the process is gone, or the
+ * kernel denies access to it. */
 static bool add_started(pt_capture *c, pid_t pid, tid_list *tids)
 {
     const size_t before = tids->count;
@@ -207,9 +209,9 @@ static bool add_started(pt_capture *c, pid_t pid, tid_list *tids)
     return taken > before;
 }
 
-/* Adds the processes that the targets have started. From now on the kernel reports new processes:
- * with events per cpu all, with events per thread those of threads that have events. So a process
- * that starts meanwhile is found in the next round, or reported. */
+/* Adds the processes that the targets have started. The kernel already reports new processes: with
+ * events per cpu all new processes, with events per thread those that are started by threads with
+ * events. So a process that starts during this call is found in the next round, or reported. */
 static void add_all_started(pt_capture *c, tid_list *tids)
 {
     pt_capture_targets *const t = &c->options.targets;
@@ -252,7 +254,7 @@ static pt_status open_set(pt_capture *c, const pt_event_source *source, pt_error
         pt_event_set_count(&c->set, tids.items[i], c->options.awaits_exec);
     if (status == PT_OK && t->pid_count == 0 && (t->cgroup == NULL || plan.has_group))
         pt_event_set_count(&c->set, -1, false);
-    /* Adds threads that started meanwhile from threads without events. */
+    /* Adds threads that were started in between by threads without events. */
     tids.count = 0;
     for (size_t i = 0; i < t->pid_count && plan.is_each_thread && status == PT_OK; i++)
         list_threads(t->pids[i], &tids);
@@ -278,8 +280,8 @@ static void open_keep(pt_capture *c)
     if (c->options.keep_folder == NULL ||
         pt_keep_new(c->options.keep_folder, &head, c->builder, &c->keep, &error) != PT_OK)
         return;
-    /* Sums of waits in the kernel are added to the rows of their stacks until the end, so rows then
-     * stay in memory. */
+    /* The kernel's sums of waits are added to the rows of their stacks until the end. So with such
+     * sums the rows stay in memory. */
     pt_sink_keep_in(c->sink, c->keep, !(c->options.off_cpu && plan->walks_waits));
 }
 
@@ -316,7 +318,7 @@ static uint32_t cpu_limit(void)
     return (uint32_t)sysconf(_SC_NPROCESSORS_CONF);
 }
 
-/* Takes over a walker. A refusal is noted; stacks are copied then. */
+/* Takes over a walker. If the kernel refuses it, notes the refusal; then stacks are copied. */
 static pt_status use_walker(pt_capture *c, pt_bpf_engine *walker, pt_error *reterr)
 {
     const pt_status status = pt_event_set_walk(&c->set, walker, reterr);
@@ -337,7 +339,7 @@ static void note_refusal(pt_capture *c, const pt_error *refusal)
     snprintf(c->facts.why_copied, sizeof c->facts.why_copied, "%s", refusal->message);
 }
 
-/* A limit of stacks per second as stacks in 2^23 ns (8.4 ms). 0: no limit. */
+/* Converts a limit of stacks per second to a limit of stacks in 2^23 ns (8.4 ms). 0 is no limit. */
 static uint32_t stacks_max(uint64_t a_second)
 {
     const uint64_t max = (a_second << 23) / 1000000000;
@@ -541,8 +543,8 @@ static uint64_t seen_ns(const pt_capture *c)
     return c->facts.samples * c->facts.period_ns + (uint64_t)moved_ns;
 }
 
-/* Is the recorder itself among the recorded processes? On the whole machine always; with a control
- * group if it is a member. */
+/* Is the recorder itself among the recorded processes? It always is if the whole machine is
+ * recorded; with a control group it is if it is a member. */
 static bool is_self_among(const pt_capture *c)
 {
     const pt_capture_targets *const t = &c->options.targets;
@@ -564,8 +566,8 @@ static void fill_facts(pt_capture *c)
     f->events = pt_event_set_events(&c->set) - c->events_before;
 }
 
-/* Takes the CPU time that the kernel reports of an ended command, if it is more than the events
- * have counted. */
+/* Takes the CPU time that the kernel reports of an ended command, if that time is more than the
+ * events have counted. */
 static void take_reported(pt_capture *c)
 {
     const pt_capture_options *const o = &c->options;
@@ -589,8 +591,9 @@ static void check_used(pt_capture_facts *f)
     if (f->seen_ns > LITTLE_NS && f->used_ns < f->seen_ns / 3 * 2) f->used_ns = 0;
 }
 
-/* Does the recording hold more memory than it may? Distinct stacks grow, and the samples of a
- * timeline. The rings, and memory that was mapped before the first sample, do not count. */
+/* Does the recording hold more memory than it may? The memory of distinct stacks and of the samples
+ * of a timeline grows. The rings, and memory that was mapped before the first sample, do not
+ * count. */
 static bool is_full(pt_capture *c, int64_t now_ns)
 {
     if (c->options.memory_bytes == 0 || now_ns - c->weighed_ns < WEIGH_NS) return c->facts.is_full;
@@ -653,8 +656,8 @@ static bool is_hasty(const pt_capture *c, int64_t now_ns)
            !have_all_ticked(c, now_ns) || (may_grow && now_ns - c->grown_ns < GROWN_NS);
 }
 
-/* May a timer of a cpu not have had its first tick yet? A timer repeats its first period until it
- * is given its lasting one. */
+/* Is it possible that a timer of a cpu has not had its first tick yet? A timer repeats its first
+ * period until it gets its lasting period. */
 static bool is_first_round(const pt_capture *c, int64_t now_ns)
 {
     return c->set.timers > 1 &&
@@ -737,14 +740,15 @@ void pt_capture_run(pt_capture *c)
     bool is_fed = false;
     for (int64_t now_ns = pt_clock_ns(CLOCK_MONOTONIC); !is_over(c, now_ns);
          now_ns = pt_clock_ns(CLOCK_MONOTONIC)) {
-        /* The spool's thread wakes this one when it has copied records. The youngest records are
-         * fed once poll has timed out without new ones. */
+        /* The spool's thread wakes this thread when the spool has copied records. The youngest
+         * records are fed once poll has timed out without new records. */
         is_fed = poll(polled, count, wait_ms(c, now_ns, is_fed)) == 0;
         mark_ended(c, polled);
         take_walker(c);
         pt_spool_noticed(c->set.spool);
         if (is_fed || is_hasty(c, now_ns)) pt_spool_take(c->set.spool);
-        /* The order matters: records are searched for urgent ones before they are fed. */
+        /* The order matters: pt_feed_urgent searches the records for urgent ones before the records
+         * are fed. */
         const uint64_t upto_ns = pt_spool_upto_ns(c->set.spool);
         pt_feed_urgent(c);
         const uint64_t seen_upto_ns = upto_ns > SETTLED_NS ? upto_ns - SETTLED_NS : 0;

@@ -21,15 +21,15 @@
 
 enum { PT_WAITING_BUCKETS = 1024, PT_WAITING_GONE = 4096 };
 
-/* A waiting thread: its stack, and since when it waits. */
+/* A waiting thread: its stack, and the time when its wait began. */
 typedef struct pt_waiting {
     struct pt_waiting *next; /* of the same bucket */
     uint32_t tid;
     uint64_t since_ns;   /* 0: the thread runs */
     uint64_t born_ns;    /* of a new thread without a record of a switch; else 0 */
-    bool is_ready;       /* it waits for a cpu only: it was preempted */
+    bool is_ready;       /* the thread waits for a cpu only, since it was preempted */
     bool is_gone;        /* the thread has ended; the record of its last switch is still to come */
-    uint32_t pid, start; /* of its process (pt_proc) */
+    uint32_t pid, start; /* of the thread's process (pt_proc) */
     uint8_t end;
     bool has_words; /* as in pt_unwound */
     uint32_t kernel_count, count, room;
@@ -40,11 +40,12 @@ typedef struct pt_waiting {
 typedef struct pt_wait_stack {
     uint64_t key;
     uint32_t pid, row;         /* row: of the sink */
-    bool is_for_lock;          /* threads wait there for the lock of their interpreter */
-    char waker[PT_COMM_BYTES]; /* of a stack that woke a thread: the name of its process */
+    bool is_for_lock;          /* threads wait at this stack for the lock of their interpreter */
+    char waker[PT_COMM_BYTES]; /* of a stack from which a thread was woken: the name of the waker's
+                                * process */
 } pt_wait_stack;
 
-/* A sum of waits in the kernel, as it was last read. */
+/* The kernel's sum of the waits at a stack, as it was last read. */
 typedef struct pt_wait_sum {
     uint64_t key;
     uint32_t row; /* of the sink, with the waker; PT_NONE: not yet */
@@ -53,8 +54,8 @@ typedef struct pt_wait_sum {
 
 enum { PT_WAIT_VALUES = 4 };
 
-/* The difference between the sums of a process and the rows of its stacks: off-CPU, ready, waits,
- * preemptions; may be negative. */
+/* The difference between the kernel's sums of a process and the rows of its stacks, for each of:
+ * off-CPU time, ready time, waits, preemptions. A difference may be negative. */
 typedef struct pt_wait_owed {
     uint32_t pid;
     int64_t values[PT_WAIT_VALUES];
@@ -89,9 +90,9 @@ struct pt_capture {
     pt_capture_options options;
     pt_pid_list pids;      /* has options.targets.pids, if started processes were added to the
                             * caller's */
-    pt_bpf_engine *walker; /* walks stacks in the kernel; NULL: none, or none yet */
-    pt_known *known;       /* the stacks that the walker has sent; NULL if walker is */
-    pt_loader *loader;     /* loads the walker; NULL: nothing is being loaded */
+    pt_bpf_engine *walker; /* walks stacks in the kernel; NULL if there is no walker, or not yet */
+    pt_known *known;       /* the stacks that the walker has sent; NULL if walker is NULL */
+    pt_loader *loader;     /* loads the walker; NULL if no walker is being loaded */
     pt_event_set set;
     pt_procs procs;
     pt_builder *builder;
@@ -116,8 +117,8 @@ struct pt_capture {
     int64_t start_ns;       /* monotonic */
     int64_t unix_offset_ns; /* Unix time - monotonic */
     int64_t grown_ns;       /* when the copy size last grew */
-    /* When the kernel's walker began to adopt new processes; 0: it does not, or has dropped the
-     * samples of unknown processes since. */
+    /* When the kernel's walker began to adopt new processes. 0 if it does not adopt them, or has by
+     * now begun to drop the samples of unknown processes. */
     uint64_t followed_ns;
     bool is_narrow;  /* the spool drops the records of processes that are not recorded */
     int64_t said_ns; /* time of the last progress report */
@@ -130,11 +131,11 @@ struct pt_capture {
 
 /* Processes the records in the rings up to a time (monotonic). */
 void pt_feed_upto(pt_capture *capture, uint64_t limit_ns);
-/* Processes new records that must not wait: those of new threads and first samples. */
+/* Processes new records that must not wait: records of new threads, and first samples. */
 void pt_feed_urgent(pt_capture *capture);
 /* Makes the records of a process urgent (pt_spool_heed), if the targets were given by pid. */
 void pt_feed_heed(pt_capture *capture, pt_proc *proc);
-/* The kernel's walker adopts the recorded processes, and from now on their children. */
+/* Makes the kernel's walker adopt the recorded processes, and from now on also their children. */
 void pt_feed_follow(pt_capture *capture);
 /* Sends the modules of a process to the kernel's walker, if there is one, which then walks the
  * stacks of the process. */
@@ -146,7 +147,8 @@ void pt_waits_on_switch(pt_capture *capture, const pt_perf_record *record);
 /* Forgets the wait of a thread that ended (is_gone) or begins, since tids are reused. Events per
  * cpu report a switch of a thread after its end, which is no wait. */
 void pt_waits_reset(pt_capture *capture, uint32_t tid, bool is_gone);
-/* A thread of proc begins. Its waits before its events are open have a row of their own. */
+/* A thread of proc begins. The waits of this thread before its events are open have a row of their
+ * own. */
 void pt_waits_born(pt_capture *capture, const pt_proc *proc, uint32_t tid, uint64_t now_ns);
 /* With the kernel's walker. pt_waits_stack: capture->stack is a stack at which threads wait, or
  * from which a thread was woken. pt_waits_ended: a single wait has ended. pt_waits_read: reads the

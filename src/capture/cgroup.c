@@ -26,8 +26,8 @@ static char *read_text(const char *path)
 
 /* ---- mounted hierarchies ---- */
 
-/* Calls `matches` for each mounted hierarchy until it returns true. False if it never does.
- * *ret_any: a hierarchy is mounted. */
+/* Calls `matches` for each mounted hierarchy until `matches` returns true. Returns false if it
+ * never does. *ret_any: a hierarchy is mounted. */
 static bool search_mounts(const char *root, bool (*matches)(void *arg, const pt_cgroup_mount *at),
                           void *arg, bool *ret_any)
 {
@@ -57,7 +57,7 @@ static bool is_there(void *arg, const pt_cgroup_mount *at)
     PT_FREE char *folder = pt_strf("%s%s", at->path, w->typed);
     w->name = w->typed;
     if (access(folder, F_OK) == 0) return true;
-    /* a folder was given: the group is the rest of its path */
+    /* a folder was given: the group is its path without the hierarchy's path */
     if (!pt_is_below(w->typed, strlen(w->typed), at->path)) return false;
     w->name = w->typed + strlen(at->path);
     return access(w->typed, F_OK) == 0;
@@ -110,8 +110,8 @@ bool pt_cgroup_has(const char *root, const char *group, uint32_t pid, bool was)
 
 typedef struct {
     const char *group;
-    char *second, *perf; /* its folder in version 2, and in the perf_event hierarchy of version 1;
-                            NULL: none */
+    char *second, *perf; /* the group's folder in version 2, and in the perf_event hierarchy of
+                          * version 1; NULL if it has none there */
     bool is_elsewhere, is_first_perf;
 } group_places;
 
@@ -146,8 +146,8 @@ int pt_cgroup_open(const char *root, const char *group)
     bool any;
     search_mounts(root, note_place, &places, &any);
     const char *folder = places.is_first_perf ? places.perf : places.second;
-    /* With version 1, a group of version 2 may have this name only because its processes are in
-     * hierarchies of version 1. */
+    /* With version 1, a group of version 2 may have this name although it is empty, because the
+     * processes of the group of that name are in hierarchies of version 1. */
     if (folder != NULL && places.is_elsewhere && !is_populated(folder)) folder = NULL;
     const int fd = folder != NULL ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     free(places.second);

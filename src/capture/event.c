@@ -116,14 +116,15 @@ int pt_event_open_inherited(const pt_event_plan *plan, pid_t tid, int cpu, uint6
 {
     struct perf_event_attr attr = sampling_attr(plan, period);
     attr.inherit = 1;
-    /* Many of its ticks are dropped, and each takes this room in a ring. */
+    /* Many ticks of an inherited event are dropped, and each takes this room in a ring. */
     if (attr.sample_stack_user > PT_STACK_BYTES_FIRST)
         attr.sample_stack_user = PT_STACK_BYTES_FIRST;
     int fd = open_event(&attr, tid, cpu);
     *ret_has_clock = fd >= 0;
     if (fd >= 0 || errno != EINVAL) return fd;
-    /* The period takes the place of the clock in a sample: both fields have eight bytes, and no
-     * field lies between them. */
+    /* A kernel before 6.13 refuses to read an inherited event. Instead of the event's own clock
+     * (PERF_SAMPLE_READ) a sample then has the period, at the same place: both fields have eight
+     * bytes, and the kernel writes one directly after the other. */
     attr.sample_type &= ~(uint64_t)PERF_SAMPLE_READ;
     attr.sample_type |= PERF_SAMPLE_PERIOD;
     return open_event(&attr, tid, cpu);
@@ -178,9 +179,10 @@ int pt_event_open_dummy(const pt_event_plan *plan, pid_t tid, int cpu, bool is_r
     struct perf_event_attr attr = common_attr(plan);
     attr.type = PERF_TYPE_SOFTWARE;
     attr.config = PERF_COUNT_SW_DUMMY;
-    attr.exclude_kernel = 1; /* permitted to every user; it does not restrict the reports */
+    attr.exclude_kernel = 1; /* permitted to every user; exclude_kernel does not restrict the
+                              * reports */
     attr.sample_stack_user = attr.sample_stack_user > 0 ? 8 : 0;
-    /* Samples cannot read an inherited event; this event makes none. */
+    /* Samples cannot read an inherited event; this event makes no samples. */
     attr.sample_type &= ~(uint64_t)PERF_SAMPLE_READ;
     attr.inherit = is_reporting && plan->is_each_thread;
     attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = is_reporting;
@@ -200,7 +202,8 @@ int pt_event_open_clock(pid_t tid)
     struct perf_event_attr attr = {.size = sizeof attr,
                                    .type = PERF_TYPE_SOFTWARE,
                                    .config = PERF_COUNT_SW_TASK_CLOCK,
-                                   /* Permitted to every user; it does not restrict clocks. */
+                                   /* Permitted to every user; exclude_kernel does not restrict
+                                    * clocks. */
                                    .exclude_kernel = 1,
                                    .exclude_hv = 1,
                                    .inherit = 1};

@@ -82,8 +82,8 @@ static void count_short_copy(pt_capture *c, const pt_perf_record *r)
     c->facts.stack_bytes = c->set.plan.stack_bytes;
 }
 
-/* True in the middle of execve, when the old program's stack is gone and the new one does not exist
- * yet. The user registers are stale; the kernel's part is the whole stack. */
+/* True in the middle of execve, when the old program's stack is gone and the new program's stack
+ * does not exist yet. The user registers are stale; the kernel's part is the whole stack. */
 static bool is_between_programs(const pt_capture *c, const pt_proc *proc, const pt_perf_record *r,
                                 uint64_t pc)
 {
@@ -91,9 +91,9 @@ static bool is_between_programs(const pt_capture *c, const pt_proc *proc, const 
            r->sample.stack_bytes == 0 && pt_proc_map_at(proc, pc) == NULL;
 }
 
-/* Reads a page of the target's stack, so that it exists. The kernel's copy ends before a page that
- * was never written, which may be in the middle of a large frame: copying does not fault pages in.
- * Reading does, and later copies continue past the page. */
+/* Reads a page of the target's stack, so that the page exists. The kernel's copy of a stack ends
+ * before a page that was never written, which may be in the middle of a large frame: copying does
+ * not fault pages in. This reading does, and later copies continue past the page. */
 static void fault_in_page(const pt_capture *c, pt_proc *proc, const pt_perf_sample *s)
 {
     enum { TRIES_MAX = 1024, FAILURE = 64 }; /* a failure counts as this many attempts */
@@ -139,8 +139,8 @@ void pt_feed_follow(pt_capture *c)
 }
 
 /* Lets the kernel copy the stacks of a process whose mappings are replaced while it runs, for
- * example by plug-ins that are loaded and unloaded: the kernel would walk them by mappings that are
- * gone. */
+ * example by plug-ins that are loaded and unloaded: the walker would walk such stacks by mappings
+ * that are gone. */
 static void copy_for_a_while(pt_capture *c, pt_proc *proc, uint64_t now_ns)
 {
     const pt_unwind_modules none = {.count = 0}; /* without mappings the kernel cannot walk */
@@ -160,7 +160,8 @@ static void end_copies(pt_proc *proc, uint64_t now_ns)
     if (!has_changed) proc->walked_generation = 0;
 }
 
-/* Takes a stack that the kernel walked by the mappings that it knew at that time. */
+/* Takes a stack that the walker in the kernel has walked by the mappings that the walker knew at
+ * that time. */
 static void use_walked(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
 {
     const pt_bpf_stack *const walked = r->sample.walked;
@@ -256,8 +257,8 @@ static bool is_in_kernel(const pt_perf_record *r)
     return (r->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
 }
 
-/* Makes the spool drop the stacks of a process that is not recorded. From its second sample on, the
- * kernel's walker drops its samples, too: most short processes have only one. */
+/* Makes the spool drop the stacks of a process that is not recorded. From the second sample of the
+ * process on, the kernel's walker also drops its samples: most short processes have only one. */
 static void drop_samples(pt_capture *c, pt_proc *proc)
 {
     const bool may_be_wanted_later = proc->awaits_exec || c->options.targets.cgroup != NULL;
@@ -292,7 +293,7 @@ static void add_not_sampled(pt_capture *c, pt_proc *proc, const pt_perf_record *
                   false, NULL);
 }
 
-/* The process of a sample, if it is recorded; or NULL. */
+/* The process of a sample, if that process is recorded; else NULL. */
 static pt_proc *find_wanted(pt_capture *c, const pt_perf_record *r)
 {
     pt_proc *const proc = pt_procs_get(&c->procs, r->pid);
@@ -304,7 +305,7 @@ static pt_proc *find_wanted(pt_capture *c, const pt_perf_record *r)
     return NULL;
 }
 
-/* Takes a stack at which a thread waits, or whose thread woke another. */
+/* Takes a stack at which a thread waits, or from which a thread woke another thread. */
 static void on_wait(pt_capture *c, pt_perf_record *r)
 {
     const bool is_waker = r->sample.wait->role == PT_BPF_WAKER;
@@ -319,14 +320,14 @@ static void on_wait(pt_capture *c, pt_perf_record *r)
 }
 
 /* Reads the stack of a thread from the process's memory, at most ret_stack's room. Returns the
- * number of bytes; 0: unreadable. */
+ * number of bytes; 0 if the stack is unreadable. */
 static size_t read_stack_of(pt_capture *c, uint32_t pid, uint64_t sp, void *ret_stack, size_t room)
 {
     const ssize_t got = pt_proc_read_memory(pt_procs_get(&c->procs, pid), sp, ret_stack, room);
     return got > 0 ? (size_t)got / 8 * 8 : 0;
 }
 
-/* Makes a sample of a thread that waits, as if it were switched away from now. */
+/* Makes a sample of a thread that waits already, as if the thread left its cpu now. */
 static void add_resting(void *arg, const pt_bpf_resting *resting)
 {
     pt_capture *const c = arg;
@@ -395,7 +396,7 @@ static void mark_stack(const pt_capture *c, const pt_proc *proc, pt_known_stack 
 }
 
 /* Keeps a sample's walked stack. If the record has only the key of a stack, returns the kept stack
- * with that key. NULL: there is none, or the kernel did not walk the stack. */
+ * with that key. Returns NULL if there is none, or the kernel did not walk the stack. */
 static pt_known_stack *find_known(pt_capture *c, pt_perf_record *r)
 {
     pt_perf_sample *const s = &r->sample;
@@ -486,7 +487,7 @@ static void on_sample(pt_capture *c, pt_perf_record *r)
 /* ---- records ---- */
 
 /* True for a process that is not recorded and never will be: events of cpus report all processes of
- * the machine. proc NULL: no record or sample of the process came before. */
+ * the machine. proc is NULL if no record or sample of the process came before. */
 static bool is_foreign(const pt_capture *c, const pt_proc *proc)
 {
     return c->facts.is_beside_others &&
@@ -524,7 +525,8 @@ static void end_process(pt_capture *c, pt_proc *proc)
     if (c->walker != NULL && proc->is_wanted && may_go_on(proc))
         pt_bpf_engine_adopt(c->walker, proc->pid);
     if (old == NULL) return;
-    /* Late samples of an ended process may have sent it to the walker again. */
+    /* Late samples of an ended process may have made the recorder send the process to the walker
+     * again. */
     if (c->walker != NULL && pt_procs_find(&c->procs, old->pid) == old)
         pt_bpf_engine_forget(c->walker, old->pid);
     pt_between_forget(&c->between, c->sink, old);

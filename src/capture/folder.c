@@ -51,10 +51,11 @@ void pt_folder_remove(const char *folder)
 #define RESULT ".result"
 
 /* Is it a recording's folder of this user, whose recorder has ended? A running recorder holds the
- * folder's lock. True: this process holds the lock now; *ret_lock is to be closed. The answer is
- * false for a folder that is younger than a minute, since its recorder may not have locked it yet.
- * But a young folder is accepted if the user has named it (is_named), or if it has the mark or an
- * inner folder: the recorder makes the inner folder after it has the lock. */
+ * folder's lock. If the answer is true, this process holds the lock now, and the caller closes
+ * *ret_lock. The answer is false for a folder that is younger than a minute, since its recorder may
+ * not have locked the folder yet. But a young folder is accepted if the user has named it
+ * (is_named), or if it has the mark (.told) or an inner folder, which the recorder makes only after
+ * it has the lock. */
 static bool is_cut_off(int at, const char *name, bool is_named, int *ret_lock)
 {
     enum { A_MINUTE_S = 60 };
@@ -124,8 +125,8 @@ bool pt_folder_remove_left(const char *folder)
     return true;
 }
 
-/* Calls visit for each folder at the place whose recorder was killed, marks it, and removes those
- * without samples. Returns the number of folders visited. */
+/* Calls visit for each folder at the place whose recorder was killed, marks the folder, and removes
+ * folders without samples. Returns the number of folders visited. */
 static size_t visit_place(const char *place, pt_folder_left *visit, void *context)
 {
     size_t count = 0;
@@ -163,9 +164,9 @@ static void list_places(const char *tmpdir, const char *places[PLACES])
     places[2] = "/tmp";
 }
 
-/* The path of a file in the first place. If it exists, this user has had a recording's folder in
- * another place. Without it those places are not searched, since that may mean reading thousands of
- * names. The caller frees the path. */
+/* The path of a mark, a file in the first place. If the file exists, this user has had a
+ * recording's folder in another place. Without the file the other places are not searched, since a
+ * search may have to read thousands of names. The caller frees the path. */
 static char *elsewhere_mark(const char *place)
 {
     return pt_strf("%s/pitot-elsewhere.%u", place, (unsigned)geteuid());
@@ -260,8 +261,8 @@ char *pt_folder_newest_running(const char *tmpdir)
     return newest;
 }
 
-/* Makes outer/RANDOM. Processes that give up root's rights must be able to leave a file in it;
- * other processes must not. So root's outer folder can be entered but not listed, and only
+/* Makes outer/RANDOM. Processes that give up root's rights must be able to leave a file in this
+ * folder; other processes must not. So root's outer folder can be entered but not listed, and only
  * processes with the path in their environment know the inner name. */
 static char *make_inner(const char *outer, bool is_shared)
 {

@@ -150,7 +150,7 @@ static void read_interp(pt_image *image, const pt_images *images, const pt_elf *
     if (images->wants_locks) pt_interp_find_lock_waits(elf, &image->interp);
 }
 
-/* Reads an image from its bytes. False: they are not the mapped file's. */
+/* Reads an image from the bytes of a file. Returns false if that file is not the mapped one. */
 static bool read_image_bytes(pt_images *images, uint32_t number, const void *bytes, size_t size)
 {
     pt_image *const image = images->all.items[number];
@@ -162,7 +162,7 @@ static bool read_image_bytes(pt_images *images, uint32_t number, const void *byt
         memcpy(image->build_id, id.bytes, id.size_bytes);
         image->build_id_bytes = id.size_bytes;
     }
-    if (image->is_found) { /* all but its interpreter was read before */
+    if (image->is_found) { /* all but the facts about its interpreter was read before */
         read_interp(image, images, &elf);
         return true;
     }
@@ -177,7 +177,7 @@ static bool read_image_bytes(pt_images *images, uint32_t number, const void *byt
 
 static const pt_interp_image no_interp = {.refused = PT_BPF_NO_LANGUAGE};
 
-/* Drops results from a wrong file, or from one that shrank while it was read. */
+/* Drops results from a wrong file, or from a file that shrank while it was read. */
 static void drop_file(pt_image *image)
 {
     free_mapped(image);
@@ -196,8 +196,9 @@ static bool is_reported_file(const pt_image *image, const struct stat *st, bool 
                                                                 minor(st->st_dev) == image->minor));
 }
 
-/* Reads an image from a file; of an image that was read before, the facts about interpreters that
- * it lacks. root: of the process that maps it; NULL: the recorder's own. */
+/* Reads an image from a file. If the image was read before, reads only the facts about interpreters
+ * that it lacks. root: the root of the process that maps the file, or NULL for the recorder's own
+ * root. */
 static bool read_image_file(pt_images *images, uint32_t number, const char *root, const char *path,
                             bool is_mapping)
 {
@@ -221,8 +222,8 @@ static bool read_image_file(pt_images *images, uint32_t number, const char *root
     return is_it;
 }
 
-/* Reads the vDSO of the recorder: all processes of one word size have the same. Its sections lie
- * behind its segments, in the rest of the last page. */
+/* Reads the vDSO of the recorder: all processes of one word size have the same vDSO. Its sections
+ * lie after its segments, up to the end of the last page. */
 static bool read_image_vdso(pt_images *images, uint32_t number)
 {
     const uint8_t *const vdso = (const uint8_t *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
@@ -270,7 +271,7 @@ void pt_images_look(pt_images *images, uint32_t number, uint32_t pid, uint64_t s
     if (kind != PT_MAPPED_FILE) return;
     image->is_found = read_image(images, number, pid, start, limit);
     /* The files of a process that ended cannot be read; the next process that maps the image
-     * provides them. */
+     * provides the file. */
     if (!image->is_found && pid == 0) image->is_looked_at = ++image->tries >= TRIES_MAX;
 }
 

@@ -4,8 +4,9 @@
  *                                                                                      segments
  *
  * A file is opened where the process sees it: as the mapping itself (/proc/PID/map_files), below
- * its root (/proc/PID/root: containers), by its path. The file must have the build id, or the
- * inode, that the kernel reported. Each image is read once, however many processes map it.
+ * the process's root (/proc/PID/root: containers), or by the file's path. The file must have the
+ * build id, or the inode, that the kernel reported. Each image is read once, however many processes
+ * map it.
  */
 #pragma once
 
@@ -37,16 +38,17 @@ typedef struct pt_image {
     uint32_t major, minor;
     uint64_t inode;
     bool is_looked_at, is_found;       /* the file was searched; it was found */
-    uint8_t tries;                     /* to read the file, after the processes that mapped it have
-                                        * ended */
-    uint8_t build_id[PT_IMAGE_ID_MAX]; /* as in the key; once the file was read, that of the file */
+    uint8_t tries;                     /* attempts to read the file after the processes that mapped
+                                        * it had ended */
+    uint8_t build_id[PT_IMAGE_ID_MAX]; /* as in the key; once the file was read, the build id of the
+                                        * file */
     uint32_t build_id_bytes;
     uint64_t entry_addr; /* as linked: where the kernel starts the program */
     pt_mapped_image mapped;
     pt_interp_image interp;
     bool has_interp; /* interp was read */
-    /* The image that owns the tables, of the same file under another path or key. NULL: this image
-     * does. */
+    /* The image that owns the tables: another image of the same file, with another path or key.
+     * NULL if this image owns its tables. */
     struct pt_image *owner;
     bool is_listed;     /* in pt_images.of_id */
     struct stat status; /* of the file that was read; zeros: the vDSO, or none */
@@ -56,12 +58,13 @@ typedef struct pt_image {
 
 typedef struct pt_images {
     pt_table_cache cache;      /* folder NULL: tables are not kept on disk */
-    bool wants_interp;         /* files are read for facts about interpreters; for Java's they
-                                * always are */
+    bool wants_interp;         /* files are read for facts about interpreters; for facts about Java
+                                * they are always read */
     bool wants_locks;          /* see pt_interp_image.lock_waits */
-    PT_VECTOR(pt_image *) all; /* one allocation each, since modules point to their tables */
+    PT_VECTOR(pt_image *) all; /* one allocation per image, since modules point to the tables of
+                                * images */
     pt_index index;
-    pt_index of_id;    /* build id -> images with that id that had tables of their own */
+    pt_index of_id;    /* build id -> the images with that build id that had tables of their own */
     size_t read_count; /* files that were read since the last sweep */
 } pt_images;
 
@@ -78,9 +81,10 @@ uint32_t pt_images_add(pt_images *images, const pt_image_key *key);
 void pt_images_look(pt_images *images, uint32_t image, uint32_t pid, uint64_t start,
                     uint64_t limit);
 
-/* Are two images one file, with the same path and build id? a: of an older mapping at the same
- * place, b: of the present one. Reads the files of images with the same path like pt_images_look,
- * but not the file of `a` if its inode shows that it is another file. */
+/* Are two images one file, with the same path and build id? a: the image of an older mapping at the
+ * same place, b: the image of the present mapping. If the paths are equal, reads the files of both
+ * images like pt_images_look, but not the file of `a` if its inode shows that it is another
+ * file. */
 bool pt_images_are_same(pt_images *images, uint32_t a, uint32_t b, uint32_t pid, uint64_t start,
                         uint64_t limit);
 
@@ -88,8 +92,8 @@ bool pt_images_are_same(pt_images *images, uint32_t a, uint32_t b, uint32_t pid,
 void pt_images_keep(const pt_images *images);
 
 /* Frees the tables of images that are not marked as mapped, since in a recording without end
- * programs come and go. The image stays, and its file is read again at the next mapping. Calls
- * `forget` for each table before freeing it. Clears all marks. */
+ * programs come and go. The image itself stays, and its file is read again at the next mapping.
+ * Calls `forget` for each table before it frees the table. Clears all marks. */
 void pt_images_sweep(pt_images *images, void (*forget)(void *arg, const pt_unwind_table *table),
                      void *arg);
 

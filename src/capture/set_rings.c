@@ -13,7 +13,8 @@
 
 enum {
     SIDE_BYTES = 512 << 10,
-    /* Larger: the first samples of a new thread go there until it has its period. */
+    /* Larger: the first samples of a new thread go to the side ring until the thread's events have
+     * their whole period. */
     SIDE_BYTES_THREADS = 2 << 20,
     SIDE_BYTES_MIN = 32 << 10,
     SAMPLES_BYTES_MIN = 64 << 10,
@@ -56,10 +57,10 @@ static size_t online_cpus(int **ret_cpus)
 }
 
 /* The size in bytes of a ring of samples. It has room for about a quarter of a second of samples,
- * each with twice the first copy of the stack; at rates up to ROOMY_HZ for half of that. It is
- * smaller with many cpus, and where the kernel lets us lock less memory. The kernel clears all
- * pages of a ring before the recording begins. Counted events and switches may come in bursts, so
- * they get the maximum. */
+ * each with twice the first copy of the stack; at rates up to ROOMY_HZ for half of that. The ring
+ * is smaller with many cpus, and where the kernel lets this process lock less memory. The kernel
+ * clears all pages of a ring before the recording begins. Samples of counted events and of switches
+ * may come in bursts, so their rings have the maximum size. */
 static size_t samples_bytes(const pt_event_set *set)
 {
     const uint64_t hz = set->plan.hz > 0 ? set->plan.hz : 1000;
@@ -75,8 +76,8 @@ static size_t samples_bytes(const pt_event_set *set)
     return bytes;
 }
 
-/* Opens the events that own a pair of rings. With events per thread they belong to the recorder's
- * own thread, so that they outlive the targets. */
+/* Opens the events that own a pair of rings. With events per thread these events belong to the
+ * recorder's own thread, so that they outlive the targets. */
 static pt_status open_pair(pt_event_set *set, pt_ring_pair *pair, pt_error *reterr)
 {
     const bool each = set->plan.is_each_thread;
@@ -120,8 +121,9 @@ static pt_status open_pairs(pt_event_set *set, pt_error *reterr)
         if (side > samples / 2 && side > SIDE_BYTES_MIN) side /= 2;
         status = map_pairs(set, samples, side, reterr);
     }
-    /* Larger first copies, so that fewer stacks are cut before the copies grow. With a walker only
-     * new processes have their stacks copied, and those live too shortly for copies to grow. */
+    /* Larger first copies, so that fewer stacks are cut before the copies grow. If the kernel walks
+     * stacks (may_walk), it copies only those of new processes, and most of these end before their
+     * copies could grow: so their first copies have the largest size. */
     if (set->plan.source->is_clock && set->plan.hz <= ROOMY_HZ && samples >= ROOMY_BYTES)
         set->plan.stack_bytes = set->plan.may_walk ? PT_STACK_BYTES_MAX : PT_STACK_BYTES_ROOMY;
     return status;

@@ -37,7 +37,7 @@ static bool eat_char(parser *p, char c)
     return true;
 }
 
-/* base-62-number: "_" is 0, "0_" 1, "1_" 2 ... A number that overflows becomes UINT64_MAX. */
+/* base-62-number: "_" is 0, "0_" 1, "1_" 2 ... A number that is too large becomes 1 << 63. */
 static uint64_t base_62(parser *p)
 {
     uint64_t value = 0;

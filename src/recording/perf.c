@@ -452,7 +452,8 @@ static pt_status ask_kernel(perf_run *run, pt_error *reterr)
     return PT_OK;
 }
 
-/* May waits be recorded by events of context switches, when the kernel cannot count them? */
+/* May this recording use events of context switches for the waits, if the kernel cannot count
+ * waits? */
 static bool may_use_switches(const perf_run *run)
 {
     const pt_record_settings *const s = run->settings;

@@ -123,9 +123,9 @@ static int listen_on_host(const char *host, const char *port, int flags, int *re
     return fd;
 }
 
-/* Listens at an address. Returns the socket or -1. "localhost" is 127.0.0.1, else ::1, without
- * looking the name up: a machine may have neither /etc/hosts nor a server of names. A browser's
- * "localhost" finds either. */
+/* Listens at an address. Returns the socket or -1. "localhost" means 127.0.0.1, or ::1 if this
+ * machine has no such address. The name is not looked up, since a machine may have neither
+ * /etc/hosts nor a DNS server. Browsers try both addresses for "localhost". */
 static int listen_on(const pt_serve_address *address, pt_error *reterr)
 {
     const bool local = strcasecmp(address->host, "localhost") == 0;

@@ -6,8 +6,8 @@
 /* Stacks are smaller than this: a value of fp that is further above sp is no frame pointer. */
 enum { STACK_SPAN_MAX = 64 << 20 };
 
-/* True if the walk ran past the end of a copy that the requested size cut off, by a rule or by
- * frame pointers. */
+/* True if the walk, by a rule or by frame pointers, went past the end of the copy, and the copy
+ * ends there because no more bytes of the stack were requested. */
 static bool ran_off_copy(const pt_copied_stack *s, const pt_unwind_state *at,
                          const pt_unwind_limits *limits, pt_unwind_end end)
 {

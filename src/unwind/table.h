@@ -117,10 +117,11 @@ enum {
     PT_UNWIND_PAGE_BITS = 12
 }; /* small pages keep the rows of a page few; each page costs one word */
 
-/* Compiles a blob with memory->alloc; the caller releases it (with *ret_blob_bytes). Damaged
- * entries are skipped: their code has no rule. id: the module's build id, stored in the blob and
- * cut to PT_UNWIND_ID_MAX bytes; may be NULL. Time grows with the frames' size; scratch memory
- * is a few times that size. Do not call it in a signal handler. */
+/* Compiles the frames into a blob, which memory->alloc allocates. The caller frees the blob by
+ * memory->release, with *ret_blob_bytes as its size. Damaged entries are skipped: their code has no
+ * rule. id: the module's build id, stored in the blob and cut to PT_UNWIND_ID_MAX bytes; may be
+ * NULL. The time grows with the size of the frames; scratch memory is a few times that size. Do not
+ * call this function in a signal handler. */
 pt_unwind_status pt_unwind_compile(const pt_unwind_frames *frames, const uint8_t *id,
                                    size_t id_bytes, const pt_unwind_memory *memory, void **ret_blob,
                                    size_t *ret_blob_bytes);
