@@ -6,7 +6,7 @@
 #include "interp/ruby.h"
 #include "interp/v8.h"
 
-/* Does the path's base name begin with the name, or with lib and the name? Returns the text behind
+/* Does the path's base name begin with the name, or with lib and the name? Returns the text after
  * the name; NULL if not. */
 static const char *behind_name(const char *path, const char *name, bool *ret_is_library)
 {

@@ -79,7 +79,7 @@ static bool read_old_parts(const reading *r, pt_java_blob *b)
 }
 
 /* Since version 25, an nmethod has two parts outside its blob: the immutable part has scopes and
- * places, the mutable part has relocations and, behind them, the addresses of methods. */
+ * places, the mutable part has relocations and, after these, the addresses of methods. */
 static bool read_new_parts(const reading *r, pt_java_blob *b)
 {
     const pt_java_layout *const l = &r->vm->layout;

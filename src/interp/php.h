@@ -50,7 +50,7 @@ typedef struct {
     uint16_t generator_frame, generator_placeholder;
     uint16_t generator_parent;               /* the generator that this one delegates to */
     uint16_t function_count, function_first; /* of instructions; address of the first */
-    uint16_t function_file;                  /* and the first line behind it */
+    uint16_t function_file;                  /* the next field is the first line */
     uint16_t unused;
 } pt_php_layout;
 

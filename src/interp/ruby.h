@@ -7,9 +7,9 @@
  *                  |- pc
  *                  `- environment ---> method ---> class
  *
- * Frames lie one behind the other, the innermost first. Frames of methods that are written in C are
- * passed over: the native stack has their functions. A native call of the evaluator (rb_vm_exec)
- * executes a run of frames; the outermost frame of a run has the flag FINISH.
+ * Frames lie one after the other in memory, the innermost first. Frames of methods that are written
+ * in C are passed over: the native stack has their functions. A native call of the evaluator
+ * (rb_vm_exec) executes a run of frames; the outermost frame of a run has the flag FINISH.
  *
  * The memory may hold anything: each function makes a limited number of reads, all through the
  * callback. For 64-bit machines. Freestanding, async-signal-safe: no allocation, no lock, no system

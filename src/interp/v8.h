@@ -30,7 +30,7 @@ typedef struct pt_v8_layout {
     int32_t map_type;                       /* in a map: the object's type, 16 bits */
     int32_t function_shared;
     int32_t shared_name, shared_script; /* shared_name: a string or a scope info */
-    int32_t shared_flags; /* 32 bits; behind them is the number of the function in its script */
+    int32_t shared_flags; /* 32 bits; the next field is the number of the function in its script */
     int32_t script_name, script_source, script_line_ends;
     int32_t scope_locals, scope_first; /* numbers of fields: the count of locals, the first local */
     int32_t string_length, string_chars;

@@ -109,13 +109,14 @@ static int by_weight(const void *a, const void *b)
 
 /* ---- all processes of the tree ---- */
 
-/* The figures of each program: from its journal or, if it ended before its first sample, from the
- * shared file of figures. */
+/* A pt_journal_brief for each program: from its journal or, if the program ended before its first
+ * sample, from the file PT_JOURNAL_BRIEF, which the processes share. */
 typedef PT_VECTOR(pt_journal_brief) brief_list;
 
 typedef PT_VECTOR(pt_recorded_process) process_list;
 
-/* Sums of the figures in the folder's files, which recorded programs may have written. */
+/* Sums over the briefs in the folder's files. These files may be wrong, since recorded programs can
+ * write to them. */
 typedef struct {
     pt_journal_bounds bounds;
     brief_list briefs;
@@ -169,11 +170,11 @@ static pt_journal_brief brief_of(const pt_journal_facts *f)
     return brief;
 }
 
-/* A process keeps its CPU clock over exec, so the figures of its last program cover the earlier
- * ones. */
+/* A process keeps its CPU clock over exec, so the brief of its last program includes the CPU time
+ * of its earlier programs. */
 PT_ORDER(by_pid, pt_journal_brief, PT_UP(pid) ?: PT_UP(start_monotonic_ns) ?: PT_UP(cpu_used_ns));
 
-/* Did the process write its figures twice: before an exec that failed, and again later? */
+/* Did the process write its brief twice: before an exec that failed, and again later? */
 static bool is_told_again(const pt_journal_brief *process, const pt_journal_brief *next)
 {
     return process->pid == next->pid && process->start_monotonic_ns == next->start_monotonic_ns;
@@ -200,7 +201,7 @@ static uint64_t least_of(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* The CPU time of a process that still runs, from the kernel. 0 if it is unknown. */
+/* The CPU time of a process that still runs, as the kernel reports it; 0 if the time is unknown. */
 static uint64_t clock_of(uint32_t pid)
 {
     clockid_t clock;
@@ -266,8 +267,9 @@ static int by_image(const void *a, const void *b)
            (x->last_monotonic_ns < y->last_monotonic_ns);
 }
 
-/* If exec fails, the program writes its samples before exec and once more later. Keeps the later
- * journal, which holds all of them. Then numbers the programs of a process in their order. */
+/* If exec fails, the program writes its samples before exec and once more later. Keeps only the
+ * later of the two journals, which has all samples. Then numbers the programs of each process in
+ * the order of time. */
 static void keep_last(process_list *found)
 {
     size_t kept = 0;
@@ -476,7 +478,8 @@ static void end_walking(walking *w)
     pt_load_unwinder_free(w->hooks.context);
 }
 
-/* Adds the samples of one journal. If it cannot be read, the error is noted in its process. */
+/* Adds the samples of one journal. If the journal cannot be read, notes the error in
+ * process->error. */
 static void read_samples(pt_reader *reader, pt_recorded_process *process, void *reading)
 {
     pt_journal_reading_add(reading, reader, &process->facts, &process->error);
@@ -582,8 +585,9 @@ pt_status pt_recorded_left(const pt_folder_journals *left, const pt_table_cache 
 
 /* ---- facts that need a warning ---- */
 
-/* The number of frames up to the outermost native one. Frames beyond it are an interpreter's, which
- * are not read by the walk of the stack. Frames of Java count as native: the walk reads them. */
+/* The number of frames up to the outermost native one. Frames outside that one are an
+ * interpreter's, which the walk of the stack does not read. Frames of Java count as native: the
+ * walk reads them. */
 static uint32_t depth_of_native(const pt_profile *p, uint32_t stack)
 {
     const uint32_t *const frames = pt_stack_frames(p, stack);

@@ -50,8 +50,8 @@ uint64_t pt_counted_put(pt_counted *counted, uint64_t used_ns, pt_builder *b)
         qsort(counted->items, counted->count, sizeof counted->items[0], by_comm);
     for (size_t i = 0; i < counted->count; i++)
         pt_recorded_add(&starts_ns, counted->items[i].ns);
-    /* used_ns and the starts come from clocks that are read at different times, so the starts are
-     * reduced to all_ns at most. */
+    /* used_ns and the times of the starts come from clocks that are read at different times, so the
+     * sum of the starts is reduced to all_ns at most. */
     const double part = starts_ns > all_ns ? (double)all_ns / (double)starts_ns : 1;
     for (size_t i = 0; i < counted->count;) {
         const size_t first = i;

@@ -65,7 +65,7 @@ static bool is_of_others(const pt_record_settings *s)
     return s->pids.count > 0 || s->all || s->cgroup != NULL;
 }
 
-/* Waits for the command if it has ended, and returns its CPU time; 0: it still runs. */
+/* Waits for the command if it has ended, and returns its CPU time; returns 0 if it still runs. */
 static uint64_t end_command(void *arg)
 {
     perf_run *const run = arg;
@@ -383,8 +383,8 @@ static int write_and_say(perf_run *run, const pt_profile *profile)
 
 /* ---- before it begins ---- */
 
-/* Are events of threads to be used? For --off-cpu they report the context switches of the recorded
- * threads only; events of CPUs would report those of all programs. */
+/* Are events of threads to be used? For --off-cpu such events report the context switches of the
+ * recorded threads only; events of CPUs would report the switches of all programs. */
 static bool by_threads(const perf_run *run)
 {
     const pt_record_settings *const s = run->settings;
@@ -462,7 +462,8 @@ static bool may_use_switches(const perf_run *run)
 }
 
 /* Records waits by events of context switches. *error holds the reason why the kernel does not
- * count waits; if the kernel refuses these events, too, *error becomes that reason. */
+ * count waits; if the kernel also refuses these events, *error becomes the reason of that
+ * refusal. */
 static pt_status use_switches(perf_run *run, pt_error *error)
 {
     snprintf(run->why_not_counted, sizeof run->why_not_counted, "%s", error->message);
@@ -490,7 +491,8 @@ static pt_status prepare_capture(perf_run *run, pt_error *reterr)
     return status != PT_OK && may_use_switches(run) ? use_switches(run, reterr) : status;
 }
 
-/* How long the start may wait for the BPF program. A command must not wait until it is loaded. */
+/* Whether the start of the recording waits for the BPF program. A command must not wait until the
+ * program is loaded. */
 static pt_walk_wish wish_of(const perf_run *run)
 {
     const pt_record_settings *const s = run->settings;

@@ -30,8 +30,8 @@ static void say_messages(const char *messages)
     }
 }
 
-/* Writes the distinct lines as "go, busybox, and others", in their order. Returns the number of all
- * lines. */
+/* Writes the distinct lines, in their order, to `names`, as in "go, busybox, and others". Returns
+ * the number of all lines. */
 static size_t list_names(const char *lines, pt_buf *names)
 {
     enum { NAMES_MAX = 4 };
@@ -102,8 +102,8 @@ static void say_doubts(const pt_recorded *all)
     say_messages(all->messages);
 }
 
-/* Writes the profile of processes [first, first + count) to a file, and adds its figures to the
- * totals. */
+/* Writes the profile of processes [first, first + count) to a file, and adds its counts and times
+ * to the totals. */
 static pt_status write_part(const pt_recording *recording, const pt_record_story *story,
                             pt_recorded *all, size_t first, size_t count, const char *path,
                             pt_error *reterr)

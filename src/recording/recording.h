@@ -46,17 +46,18 @@ typedef struct pt_record_settings {
     int engine; /* pt_record_engine */
     bool split, children, all, user, kernel, off_cpu, wakers, wall, timeline, each_thread, quiet;
     bool serve;                  /* a page shows the recording while it goes on, */
-    const char *http;            /* at this HOST:PORT; NULL: any */
+    const char *http;            /* at this HOST:PORT; NULL if any address will do */
     struct pt_record_page *page; /* made for --serve; else NULL */
     /* -g and --call-graph of perf, which change nothing. */
     bool stacks;
     const char *call_graph;
 } pt_record_settings;
 
-/* One recording, from its settings to its file. All is borrowed. */
+/* One recording, from its settings to its file. All pointers are borrowed. */
 typedef struct pt_recording {
     const pt_record_settings *settings;
-    const char *const *args; /* the command and its arguments; arg_count 0: no command */
+    const char *const *args; /* the command and its arguments; there is no command if arg_count is
+                              * 0 */
     size_t arg_count;
     /* The command line of pitot record without options that have their default, for the profile:
      * "pitot record --frequency=4000 -- make -j4". */
@@ -68,8 +69,8 @@ typedef struct pt_recording {
     pt_status (*write)(void *context, const pt_profile *profile, const char *path, mode_t mode,
                        pt_error *reterr);
     void *context; /* of write */
-    /* Called with the folder of the samples just before the recording begins (capture/folder.h);
-     * NULL: nothing is called. */
+    /* Called with the folder of the samples (capture/folder.h) just before the recording begins;
+     * may be NULL. */
     void (*begins)(void *begins_context, const char *folder);
     void *begins_context;
 } pt_recording;
@@ -78,14 +79,14 @@ typedef struct pt_recording {
 
 /* The perf events could not be opened, and the command was not started. */
 #define PT_RECORD_REFUSED (-1)
-/* why: the reason for this engine, for the profile. Returns the exit status of pitot record, or
- * PT_RECORD_REFUSED, and the reason in *ret_refusal. */
+/* why: the reason for this engine, for the profile. Returns the exit status of pitot record; or
+ * PT_RECORD_REFUSED, with the reason in *ret_refusal. */
 int pt_record_perf(const pt_recording *recording, const char *why, pt_error *ret_refusal);
 /* library: the path of libprofiler.so.0. engine: its name and the reason for it, for the profile.
  * Returns the exit status of pitot record. */
 int pt_record_preload(const pt_recording *recording, const char *library, const char *engine);
-/* The exit status of a command as shells have it: 128 + N if signal N has ended it, after a
- * message. wait_status: of waitpid. */
+/* The exit status of a command, in the form that shells use: 128 + N if signal N has ended the
+ * command; then also prints a message. wait_status: of waitpid. */
 int pt_record_status_of(const char *command, int wait_status);
 
 /* ---- output.c ---- */
@@ -103,8 +104,9 @@ pt_status pt_record_can_write(const char *path, pt_error *reterr);
 /* ---- repeat.c ---- */
 
 /* Records settings->repeat times, each time in a process of its own, into files with the number of
- * the run in their names. Stops at the first run whose status is not 0, and returns its status. The
- * child processes return from this function, too, so the caller flushes standard output before. */
+ * the run in their names. Stops at the first run whose status is not 0, and returns that status.
+ * The child processes also return from this function, so the caller flushes standard output before
+ * the call. */
 int pt_record_repeat(pt_record_settings *settings,
                      int (*record)(void *context, pt_record_settings *settings), void *context);
 
@@ -113,14 +115,15 @@ int pt_record_repeat(pt_record_settings *settings,
 typedef struct pt_record_summary {
     const char *files;            /* the name of the file; with --split of the first */
     const char *event;            /* the sampled event; NULL: CPU time */
-    uint64_t events_seen, events; /* the event's count in samples, and its total count; events 0:
-                                   * not known */
+    uint64_t events_seen, events; /* the event's count in samples, and its total count; events is 0
+                                   * if the total is not known */
     uint64_t weight;              /* the sum of the stacks' weights, in periods */
     /* Stacks that reach the start of their thread: `complete` with every step checked, `unchecked`
      * by frame pointers that nothing checks. */
     uint64_t complete, unchecked;
     uint64_t lost;                   /* samples that are not in the recording */
-    const pt_journal_frames *frames; /* of the stacks, by PT_JOURNAL_LANGUAGE_X; NULL: none */
+    const pt_journal_frames *frames; /* of the stacks, by PT_JOURNAL_LANGUAGE_X; NULL if there are
+                                      * none */
     uint64_t period_ns;              /* 0: the period is not a time */
     uint64_t seen_ns, used_ns;       /* CPU time: in samples, and used by the processes */
     uint64_t off_cpu_ns, ready_ns;   /* time that threads waited, and waited for a CPU */
@@ -137,7 +140,7 @@ void pt_record_say_summary(const pt_record_summary *summary);
 bool pt_record_is_worth_a_line(uint64_t stacks, uint64_t all);
 /* Warns of stacks that end before the start of their thread, if there are enough of them. weight:
  * all stacks; reached: those that reach the start, checked or not; dead_ends: the files in which
- * most of the others end, or "". */
+ * most of the other stacks end, or "". */
 void pt_record_say_incomplete(uint64_t weight, uint64_t reached, const char *dead_ends);
 
 /* ---- target.c ---- */
@@ -155,7 +158,7 @@ typedef struct pt_target {
     char *path;   /* the image that would run; for a script its interpreter */
     char *script; /* the script, or NULL */
     /* The interpreter whose functions the library reads: "Python 3.11", "Node", "a script for
-     * Ruby"; "": none. */
+     * Ruby"; "" if there is none. */
     char interpreter[24];
 } pt_target;
 
@@ -164,8 +167,9 @@ typedef struct pt_target {
 void pt_target_look(const char *command, pt_target *ret_target);
 void pt_target_done(pt_target *target);
 
-/* The path of this program's libprofiler.so.0: beside the program, in ../lib, or where it was
- * installed. The caller frees it. NULL and an error: there is none. */
+/* The path of this program's libprofiler.so.0: in the folder of the program, in ../lib, or where
+ * the library was installed. The caller frees the path. Returns NULL and an error if there is no
+ * such library. */
 char *pt_record_library(pt_error *reterr);
 
 /* ---- run.c ---- */
@@ -181,23 +185,25 @@ typedef struct pt_record_run {
     uint64_t period_ns; /* of the rate that was asked for; 0 = unknown */
 } pt_record_run;
 
-/* Makes the folder, in memory, and locks it while this recorder lives. is_shared: processes that
- * change their user may leave files in it. The caller calls pt_record_run_done also after an error.
+/* Makes the folder for journals, in memory if possible, and locks it while this recorder lives.
+ * is_shared: processes that change their user may leave files in the folder. The caller calls
+ * pt_record_run_done also after an error.
  */
 pt_status pt_record_run_folder(bool is_shared, pt_record_run *ret_run, pt_error *reterr);
 /* Calls recording->begins, and notes the name of the recording's file in the run's folder. */
 void pt_record_run_begins(const pt_recording *recording, const pt_record_run *run);
 /* Makes the folder, runs the command with the library preloaded, and waits for its end. The command
  * gets this process's standard streams. Fails with PT_ERR_NOTFOUND or PT_ERR_SYSTEM if the command
- * could not be started. The caller calls pt_record_run_done also after an error; that removes the
- * folder. */
+ * could not be started. The caller calls pt_record_run_done, which removes the folder, also after
+ * an error. */
 pt_status pt_record_run_command(const pt_recording *recording, const char *library,
                                 pt_record_run *ret_run, pt_error *reterr);
 void pt_record_run_done(pt_record_run *run);
 /* Makes pt_record_run_done leave the folder with the journals, for pitot recover. */
 void pt_record_run_keep(pt_record_run *run);
-/* Prints which recordings had their recorder killed, and the command that recovers their samples.
- * Unless is_again, leaves out recordings that were named before. Returns the number of all of them.
+/* Prints the recordings whose recorder was killed, and the command that recovers their samples.
+ * Unless is_again, leaves out recordings that were named before. Returns the number of all such
+ * recordings.
  */
 size_t pt_record_tell_cut_off(bool is_again);
 
@@ -241,19 +247,20 @@ typedef struct pt_counted {
  * it ran before (exec). */
 void pt_counted_add_image(pt_counted *counted, const pt_journal_brief *image, uint64_t earlier_ns);
 void pt_counted_done(pt_counted *counted);
-/* Adds rows to b for the part of used_ns that no sample stands for, if it is more than 2 %. Returns
- * the time of these rows. */
+/* Adds rows to b for the part of used_ns that no sample stands for, if that part is more than 2 %.
+ * Returns the time of these rows. */
 uint64_t pt_counted_put(pt_counted *counted, uint64_t used_ns, pt_builder *b);
 
 /* ---- collect.c: results ---- */
 
 typedef struct pt_recorded_process {
     char *path; /* of the file with the process's journal */
-    /* The place of the journal, if the file holds several; record NULL: the file is one journal. */
+    /* The place of the journal in a file that holds several; in.record is NULL if the file is one
+     * journal. */
     pt_journal_short_at in;
     uint32_t user; /* the user of the process */
     pt_journal_facts facts;
-    pt_error error; /* if it is not PT_OK: why the journal could not be read */
+    pt_error error; /* if its status is not PT_OK: why the journal could not be read */
 } pt_recorded_process;
 
 /* The whole process tree. */
@@ -274,12 +281,12 @@ typedef struct pt_recorded {
     pt_counted counted;
     uint64_t counted_ns; /* part of used_ns that has a row and no samples; known with the profile */
     uint64_t unsampled_threads;
-    size_t impossible;   /* processes whose figures exceed the CPU time that there was */
+    size_t impossible;   /* processes whose journal claims more CPU time than is possible */
     size_t images;       /* distinct processes */
-    size_t running;      /* of them, still running */
+    size_t running;      /* of these, the ones that still run */
     bool tick_bound;     /* timers ticked more slowly than requested, and their samples were
                           * weighted */
-    bool is_wall;        /* samples count time on the wall */
+    bool is_wall;        /* samples count wall time */
     char dead_ends[256]; /* of the heaviest profile: pt_recorded_dead_ends */
 } pt_recorded;
 

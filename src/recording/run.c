@@ -52,8 +52,8 @@ static void make_shared_file(const char *folder, const char *name)
 
 /* ---- the child ---- */
 
-/* Makes a path for LD_PRELOAD. The dynamic linker splits the variable at spaces and colons, so a
- * library whose path has one gets a link without them. */
+/* Makes a path for LD_PRELOAD. The dynamic linker splits the variable at spaces and colons, so for
+ * a library whose path has a space or a colon a link without them is made. */
 static pt_status preloadable_path(const char *library, const char *folder, char **ret_path,
                                   pt_error *reterr)
 {
@@ -67,7 +67,7 @@ static pt_status preloadable_path(const char *library, const char *folder, char 
     return PT_OK;
 }
 
-/* Is this process traced, for example by strace -f, which then traces the command, too?
+/* Is this process traced, for example by strace -f, which then also traces the command?
  * "TracerPid:\t0" in /proc/self/status. */
 static bool is_traced(void)
 {

@@ -87,8 +87,8 @@ static void languages_text(const pt_record_summary *s, char *buf, size_t size)
     }
 }
 
-/* ", recording itself took 0.12 CPU s, 2.1 %" of what was recorded, if it is more than 1 %, and
- * does not round to 0.00 s */
+/* ", recording itself took 0.12 CPU s, 2.1 %", as a share of the recorded CPU time, if it is more
+ * than 1 % and does not round to 0.00 s */
 static void own_text(const pt_record_summary *s, char *buf, size_t size)
 {
     const uint64_t recorded_ns = s->used_ns > s->seen_ns ? s->used_ns : s->seen_ns;

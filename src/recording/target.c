@@ -23,7 +23,7 @@
 #include "interp/v8.h"
 #include "machine/machine.h"
 
-#define SCRIPTS_MAX 4 /* the kernel's limit: an interpreter may be a script, too */
+#define SCRIPTS_MAX 4 /* the kernel's limit: an interpreter may itself be a script */
 #define IMAGE_MAX   (UINT64_C(4) << 30)
 
 /* ---- finding ---- */
@@ -96,7 +96,7 @@ static bool has_symbol(const pt_elf *elf, const char *name)
 }
 
 /* The minor version of the CPython that a program called python3.N runs, if the program defines or
- * needs symbols of the interpreter; 0: it does not, or the version's layout is not known. */
+ * needs symbols of the interpreter; 0 if it does not, or if the version's layout is not known. */
 static unsigned python_minor_of(const char *path, const pt_elf *elf)
 {
     unsigned major, minor;
@@ -124,8 +124,8 @@ static bool is_php(const char *path, const pt_elf *elf)
            pt_interp_php_layout(elf) != NULL;
 }
 
-/* The layout of a Ruby. Its version comes from its name (ruby3.1), or from the image if the program
- * contains the interpreter. NULL: the layout is not known. */
+/* The layout of a Ruby. Its version comes from its file name (ruby3.1), or from the image if the
+ * program contains the interpreter. Returns NULL if the layout is not known. */
 static const pt_ruby_layout *ruby_layout_of(const char *path, const pt_elf *elf)
 {
     pt_elf_symbol symbol;
@@ -172,8 +172,8 @@ static void judge_interpreter(const char *path, const pt_blob *image, pt_target 
 }
 
 /* Is the script called like an interpreter (python, python3.12, ruby), as scripts of version
- * managers are? Such a script runs the version of the interpreter that is chosen for the present
- * folder. */
+ * managers are? Such a script runs the version of the interpreter that the user chose for the
+ * present folder. */
 static void judge_script(pt_target *target)
 {
     static const char *const interpreters[][2] = {{"python", "Python"}, {"ruby", "Ruby"}};

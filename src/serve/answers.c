@@ -30,7 +30,8 @@ void pt_answers_done(pt_answers *answers)
     *answers = (pt_answers){0};
 }
 
-/* Puts a text behind its size, so that different lists of texts give different keys. */
+/* Puts the size of a text and then the text, so that different lists of texts give different
+ * keys. */
 static void put_sized(pt_buf *to, const char *text)
 {
     pt_putf(to, "%zu:%s", strlen(text), text);

@@ -470,7 +470,7 @@ static bool find_package(const trial *t, const pt_companion *wanted, pt_image_fi
            (real != NULL && try_owned(t, pt_strf("%s.dwp", real), ret_file));
 }
 
-/* Tries the path where the compiler wrote the unit, else beside the image. */
+/* Tries the path where the compiler wrote the unit, else the image's folder. */
 static bool find_split_unit(const trial *t, const pt_companion *wanted, pt_image_file *ret_file)
 {
     const char *name = wanted->link_name, *slash = name != NULL ? strrchr(name, '/') : NULL;

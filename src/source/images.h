@@ -9,7 +9,7 @@
  *                                  DEBUG/.build-id/xx/yyyy and .../yyyy.debug for each debug
  *                                  folder; PERF/.build-id/xx/yyyy/elf in perf's cache; debuginfod
  *   debug file of an image         by id: DEBUG/.build-id/xx/yyyy.debug, DIR/xx/yyyy.debug; by the
- *                                  debug link NAME: beside the image, in .debug/ beside it,
+ *                                  debug link NAME: next to the image, in .debug/ there,
  *                                  DEBUG/FOLDER/NAME, DIR/NAME; PERF/.build-id/xx/yyyy/debug;
  *                                  debuginfod. For an image below /proc/PID/root the folders there
  *                                  come first

@@ -1,4 +1,4 @@
-/* message.h: all that the program writes besides its reports (pt_out of standard output).
+/* message.h: all that the program writes apart from its reports (pt_out of standard output).
  *
  *   pt_say...             a line "pitot: ..." on standard error: errors, warnings, facts
  *   pt_print...           the texts of personalities and shells, as they are
@@ -32,7 +32,7 @@ int pt_fail(const pt_error *error);
 
 /* Prints to standard output. Flush a report that is being written there first. */
 void pt_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Prints to standard error, without "pitot: " before the text or a newline behind it. */
+/* Prints to standard error, without "pitot: " before the text or a newline after it. */
 void pt_print_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void pt_vprint_error(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 

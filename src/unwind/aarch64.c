@@ -46,7 +46,8 @@ static pt_insn add_to_register(unsigned to, unsigned from, int32_t value)
 }
 
 /* Finds the constant that a mov, or a mov and a movk, before the instruction put into a register,
- * as for frames whose size is too large for an operand. False: the register has another value. */
+ * as for frames whose size is too large for an operand. Returns false if the register has another
+ * value. */
 static bool constant_before(const uint8_t *code, size_t at, unsigned reg, int32_t *ret_value)
 {
     enum { MOVZ = 0xd2800000, MOVK_HIGH = 0xf2a00000, OPERATION = 0xffe00000, HALF = 16 };

@@ -19,8 +19,8 @@ static inline uint32_t pt_a64_word(const uint8_t *at)
     return word;
 }
 
-/* Decodes the instruction at code + at; the instructions before it may load its operand. False: the
- * code, of `size` bytes, ends inside the instruction. */
+/* Decodes the instruction at code + at; the instructions before it may load its operand. Returns
+ * false if the code, of `size` bytes, ends inside the instruction. */
 bool pt_a64_decode(const uint8_t *code, size_t at, size_t size, pt_insn *ret_insn);
 
 /* True if a function that makes a frame may begin with the instruction. */
@@ -31,6 +31,6 @@ bool pt_a64_makes_frame(uint32_t insn);
  * makes a frame. */
 bool pt_a64_may_begin(uint32_t before, uint32_t insn);
 
-/* The address that an adrp and the add after it compute; addr: where the code lies. 0: the code
- * does not begin with these two instructions. */
+/* Returns the address that an adrp and the add after it compute; 0 if the code does not begin with
+ * these two instructions. addr: where the code lies. */
 uint64_t pt_a64_address(const uint8_t *code, size_t size, uint64_t addr);

@@ -96,8 +96,8 @@ typedef struct {
     bool is_cie;
 } entry;
 
-/* Reads the header of the entry at off. 1: an entry; 0: a zero length, with *ret_next after it; -1:
- * the entries end here, or the entry does not fit. */
+/* Reads the header of the entry at off. Returns 1 for an entry; 0 for a zero length, with *ret_next
+ * after it; -1 if the entries end at off, or the entry does not fit. */
 static inline int entry_at(const pt_unwind_frames *frames, uint64_t off, entry *ret_entry,
                            uint64_t *ret_next)
 {
@@ -114,7 +114,8 @@ static inline int entry_at(const pt_unwind_frames *frames, uint64_t off, entry *
     if (c.bad || length > (uint64_t)(c.end - c.at)) return -1;
     c.end = c.at + length;
     *ret_next = (uint64_t)(c.end - frames->bytes);
-    /* In .eh_frame the id has 4 bytes even then (binutils and gcc read it so). */
+    /* In .eh_frame the id has 4 bytes even if the length is 64-bit (binutils and gcc read it
+     * so). */
     const bool is_wide_id = is_64 && frames->is_debug_frame;
     ret_entry->id_off = (uint64_t)(c.at - frames->bytes);
     ret_entry->id = is_wide_id ? pt_cursor_fixed(&c, 8) : pt_cursor_fixed(&c, 4);
@@ -139,8 +140,8 @@ static uint64_t addr_of(const pt_unwind_frames *frames, const uint8_t *at)
     return frames->addr + (uint64_t)(at - frames->bytes);
 }
 
-/* Reads a CIE's augmentation: letters and their data. False: an unknown letter makes the rest
- * unreadable. */
+/* Reads a CIE's augmentation: letters and their data. Returns false at an unknown letter, after
+ * which the data is unreadable. */
 static bool read_augmentation(pt_cfi_reader *reader, pt_cfi_cie *cie, const char *letters,
                               pt_cursor *c)
 {
@@ -225,7 +226,8 @@ static inline const pt_cfi_cie *cie_at(pt_cfi_reader *reader, uint64_t off)
     return cie;
 }
 
-/* Reads the rest of an FDE. False if it or its CIE is damaged or unusable. */
+/* Reads the part of an FDE after its header. Returns false if the FDE or its CIE is damaged or
+ * unusable. */
 static inline bool read_fde(pt_cfi_reader *reader, const entry *e, pt_cfi_fde *ret_fde)
 {
     const pt_unwind_frames *const frames = reader->frames;

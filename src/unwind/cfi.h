@@ -58,7 +58,7 @@ static inline void pt_cursor_skip(pt_cursor *c, uint64_t bytes)
 bool pt_cfi_pointer(pt_cursor *c, uint8_t encoding, uint64_t at_addr,
                     const pt_unwind_frames *frames, uint64_t *ret_value);
 
-/* A pt_unwind_rule as two words, so that the compiler keeps it in registers. */
+/* A pt_unwind_rule as two 64-bit words, so that the compiler keeps the rule in registers. */
 typedef struct {
     uint64_t head, tail; /* tail: 4 bytes */
 } pt_cfi_words;
@@ -113,7 +113,7 @@ typedef struct {
  * pt_cfi_fde_at(its offset). */
 bool pt_cfi_next(const pt_unwind_frames *frames, uint64_t *off, bool *ret_is_fde);
 
-/* Reads the FDE at off. False if it or its CIE is damaged or unusable. */
+/* Reads the FDE at off. Returns false if the FDE or its CIE is damaged or unusable. */
 bool pt_cfi_fde_at(pt_cfi_reader *reader, uint64_t off, pt_cfi_fde *ret_fde);
 
 /* Finds the next usable FDE from *off on and moves *off past it. *ret_at: its offset. False at
@@ -129,8 +129,8 @@ bool pt_cfi_run_first(const pt_cfi_reader *reader, pt_cfi_cie *cie, pt_cursor c)
 /* Receives rows in ascending order of addr: from addr on the rule holds. */
 typedef void pt_cfi_row(void *arg, uint64_t addr, pt_cfi_words rule);
 
-/* Runs an FDE's program to its end or first error. False if it has an unknown instruction: rows
- * so far stay valid, and a last row without a rule was delivered. */
+/* Runs an FDE's program to its end or first error. Returns false if the program has an unknown
+ * instruction: the rows before it stay valid, and a last row without a rule was delivered. */
 bool pt_cfi_run(const pt_cfi_reader *reader, const pt_cfi_fde *fde, pt_cfi_row *row, void *arg);
 
 /* The rule in the form that a table stores: canonical, with sp and fp as kinds rather than

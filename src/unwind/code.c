@@ -23,7 +23,7 @@
 #include "unwind/x86_plain.h"
 
 enum { WORD = 8, FP = 5 };
-enum { LENGTH_AT = 16, NUMBER_BITS = 0xffff }; /* layout of a word of pt_code_room.places */
+enum { LENGTH_AT = 16, NUMBER_BITS = 0xffff }; /* layout of an element of pt_code_room.places */
 
 typedef struct {
     const pt_elf *elf;
@@ -36,8 +36,8 @@ typedef struct {
     bool returns;
     bool has_link;
     bool has_frame; /* it moves the stack pointer */
-    /* The numbers of the states at jumps to computed addresses: with a frame, and without one; 0:
-     * there is none. */
+    /* The numbers of the states at jumps to computed addresses: of such jumps in a frame, and of
+     * those without a frame. 0 if there is no such jump. */
     uint16_t computed, computed_first;
     uint32_t unreached; /* an offset: all code below it was reached */
 } following;
@@ -128,7 +128,8 @@ static void leave_frame(pt_code_state *s)
 
 /* ---- the link register ---- */
 
-/* The place of an access, in words from the CFA; 0: unknown, or outside the frame. */
+/* The place of an access, in 8-byte words from the CFA; 0 if the place is unknown, or outside the
+ * frame. */
 static int16_t place_of(const pt_code_state *s, const pt_insn *insn, int8_t at)
 {
     const bool is_known = insn->access.is_by_fp ? s->has_fp : s->has_sp;
@@ -270,9 +271,10 @@ static pt_code_state meet_of(const pt_code_state *a, const pt_code_state *b)
     return m;
 }
 
-/* The state without any fact. Its meet with any state is itself. */
+/* The state without any fact. Where paths with this state and any other state meet, the result is
+ * this state. */
 static const pt_code_state lost = {.is_set = 1, .is_fp_lost = true, .link = PT_LINK_LOST};
-enum { LOST = 1 }; /* its number in the dictionary */
+enum { LOST = 1 }; /* the number of this state in the dictionary */
 
 bool pt_code_states_init(pt_dictionary *all_states, const pt_unwind_memory *memory)
 {
@@ -310,7 +312,7 @@ static inline void put_place(following *f, uint32_t at, uint16_t number, unsigne
 }
 
 /* Records that a path with a state reaches offset `to`, inside the function. States only lose
- * facts, so the analysis ends. Returns true if the code from there must be followed with its new
+ * facts, so the analysis ends. Returns true if the code from `to` on must be followed with its new
  * state. */
 static inline bool arrive_at(following *f, uint32_t to, uint16_t state)
 {
@@ -333,7 +335,7 @@ static void record_arrival(following *f, int64_t to, uint16_t state)
     if (to < f->lowest) f->lowest = (uint32_t)to;
 }
 
-/* Reads a word of `bytes` bytes at an address of the file. */
+/* Reads a number of `bytes` bytes at a linked address of the file. */
 static bool word_at(const pt_elf *elf, uint64_t addr, unsigned bytes, int64_t *ret_value)
 {
     uint64_t off;
@@ -371,7 +373,7 @@ typedef struct {
     pt_code_state state;
     uint16_t number; /* of the state */
     uint32_t at;
-    uint64_t taken; /* the last address that the code computed; 0: none */
+    uint64_t taken; /* the last address that the code computed; 0 if none */
 } path;
 
 /* The distance of sp from the CFA where a function begins. */
@@ -393,8 +395,8 @@ static void note_computed(following *f, const path *w)
     }
 }
 
-/* Records a jump. If it leads out of the function, the function returns if the target does; with
- * the initial stack pointer such a jump is a tail call, and its target is reported. */
+/* Records a jump. If the jump leads out of the function, this function may return if the target
+ * may. Such a jump with the initial stack pointer is a tail call, whose target is reported. */
 static void arrive_or_leave(following *f, int64_t to, const path *w)
 {
     record_arrival(f, to, w->number);
@@ -491,9 +493,9 @@ static void follow_from(following *f, uint32_t at)
 }
 
 /* Takes the first code that no path has reached as a target of the jumps to computed addresses, and
- * gives it their state. False: the function has no such jump, or all code is reached. If the
- * function makes a frame, a jump to a computed address without a frame is a tail call, and does not
- * count.
+ * gives that code the state of these jumps. Returns false if the function has no such jump, or all
+ * code is reached. If the function makes a frame, a jump to a computed address without a frame is a
+ * tail call, and does not count.
  */
 static bool arrive_by_computed_jump(following *f)
 {

@@ -21,7 +21,8 @@ enum { GAP_BYTES = 16, PAGE_BITS = PT_UNWIND_PAGE_BITS, PAGE_BYTES = 1 << PAGE_B
 typedef struct {
     const pt_machine *machine;
     pt_dictionary rules;
-    /* A cache: rules as CFI programs leave them, and their numbers. Few rules repeat often. */
+    /* A cache of rules, in the form in which CFI programs leave them, and their numbers: a few
+     * rules make up most rows. */
     struct {
         pt_cfi_words rule;
         uint16_t index;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Stacks are smaller than this: a value of fp that is further above sp is no frame pointer. */
+/* Stacks are smaller than this: if fp is further above sp, its value is no frame pointer. */
 enum { STACK_SPAN_MAX = 64 << 20 };
 
 /* True if the walk, by a rule or by frame pointers, went past the end of the copy, and the copy
@@ -19,7 +19,7 @@ static bool ran_off_copy(const pt_copied_stack *s, const pt_unwind_state *at,
 
 /* ---- the second walk ---- */
 
-/* Steps by frame pointer, if it points to a plausible frame: above sp, with a return address in
+/* Steps by frame pointer, if fp points to a plausible frame: above sp, with a return address in
  * code. */
 static bool step_by_fp(pt_unwind_state *state, const pt_unwind_modules *modules,
                        const pt_unwind_limits *limits)
@@ -74,8 +74,9 @@ static bool step_by_aligned_call(pt_unwind_state *state, const pt_unwind_modules
 
 /* Repeats a failed walk. Where a step by rule fails or leads out of all code, this walk steps by
  * frame pointer, since interpreters and assembly keep frame pointers where rules are absent or
- * guessed; else out of a trampoline (step_by_aligned_call). Returns the number of pcs if it reaches
- * the thread's start, else 0. *state becomes the last frame. */
+ * guessed. If there is no frame pointer, it steps out of a trampoline (step_by_aligned_call).
+ * Returns the number of pcs if the walk reaches the thread's start, else 0. *state becomes the last
+ * frame. */
 static uint32_t walk_again(pt_unwind_state *state, const pt_unwind_modules *modules,
                            const pt_unwind_limits *limits, pt_unwind_cache *cache, uint64_t *pcs,
                            uint32_t cap)

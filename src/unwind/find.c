@@ -94,7 +94,7 @@ void pt_unwind_each_piece(const pt_unwind_frames *frames, pt_unwind_piece *piece
     pt_cfi_reader reader = {.frames = frames, .machine = pt_machine_of_elf(frames->machine)};
     uint64_t off = 0, at;
     pt_cfi_fde fde;
-    /* A linker that drops a function may leave its entry, with address 0. */
+    /* A linker that drops a function may leave the function's entry, with address 0. */
     while (pt_cfi_next_fde(&reader, &off, &at, &fde))
         if (fde.start_addr != 0) piece(arg, fde.start_addr, fde.size_bytes);
 }

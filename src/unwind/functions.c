@@ -138,7 +138,7 @@ static bool add_fdes(pt_unwind_sources *from)
     pt_cfi_fde fde;
     if (from->reader->frames->size_bytes == 0) return true;
     while (pt_cfi_next_fde(from->reader, &off, &at, &fde)) {
-        /* A linker that drops a function may leave its entry, with address 0. */
+        /* A linker that drops a function may leave the function's entry, with address 0. */
         if (fde.start_addr == 0 || fde.size_bytes > UINT32_MAX) continue;
         const pt_unwind_function f = {.start_addr = fde.start_addr,
                                       .size_bytes = (uint32_t)fde.size_bytes,
@@ -149,7 +149,7 @@ static bool add_fdes(pt_unwind_sources *from)
     return true;
 }
 
-/* The bytes of padding before the code at an offset of the file; 0: there is none. */
+/* The number of bytes of padding before the code at an offset of the file. */
 static unsigned padding_before(const pt_elf *elf, uint64_t off)
 {
     if (elf->machine == EM_AARCH64) {
@@ -186,10 +186,11 @@ static bool add_go(pt_unwind_sources *from)
     return true;
 }
 
-/* Adds the code in aarch64's vDSO to which a signal handler returns. The kernel gives it no CFI, or
- * (before Linux 5.8) CFI that describes the interrupted function's caller. A nop precedes the code,
- * since return addresses are looked up at pc - 1 (arch/arm64/kernel/vdso/sigreturn.S). During its
- * system call the pc lies behind the code, so the function gets one instruction more. */
+/* Adds the code in aarch64's vDSO to which a signal handler returns. The kernel gives this code no
+ * CFI, or (before Linux 5.8) CFI that describes the interrupted function's caller. A nop precedes
+ * the code, since return addresses are looked up at pc - 1 (arch/arm64/kernel/vdso/sigreturn.S).
+ * During the system call that the code makes, the pc is the address after the code, so the function
+ * gets one instruction more. */
 static bool add_vdso_trampoline(pt_unwind_sources *from)
 {
     pt_elf_symbols symbols;

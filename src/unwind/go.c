@@ -143,7 +143,7 @@ static pt_unwind_rule rule_of(int32_t below)
     return rule;
 }
 
-/* Reads one step of a pc-value table. False at its end. */
+/* Reads one step of a pc-value table. Returns false at the end of the table. */
 static bool next_value(const pt_go_table *t, uint64_t *off, bool first, int32_t *value,
                        uint64_t *ret_bytes)
 {
@@ -186,8 +186,8 @@ bool pt_go_function(const pt_go_table *t, uint32_t i, pt_unwind_function *ret)
                                 .size_bytes = (uint32_t)(next - start),
                                 .off = i,
                                 .source = PT_FROM_GO};
-    /* The function switches to another stack and back, and keeps rbp meanwhile. Only its code shows
-     * when. */
+    /* The function switches to another stack and back, and keeps rbp during that time. Only the
+     * function's code shows when it switches. */
     if (data_of(t, i, &func, &flag, &pcsp) && flag & WRITES_SP && !(flag & TOP_FRAME) &&
         !switches_stack(name_of(t, func)) && has_frame(t, t->pc_off + pcsp) &&
         ret->size_bytes <= PT_CODE_MAX_BYTES)

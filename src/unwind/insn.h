@@ -24,7 +24,8 @@ typedef enum {
     PT_INSN_STORE,       /* of registers: see pt_insn.access */
     PT_INSN_LOAD,
     PT_INSN_CALL,    /* value: the target minus the next instruction, if is_direct */
-    PT_INSN_JUMP,    /* value as for CALL; of an indirect jump: the address of its table, or 0 */
+    PT_INSN_JUMP,    /* value as for CALL; of an indirect jump, the address of the jump's table, or
+                      * 0 */
     PT_INSN_BRANCH,  /* value as for CALL; execution may also fall through */
     PT_INSN_ADDRESS, /* of code or data: value: the distance from the next instruction */
     PT_INSN_RETURN,  /* of a function, or of an interrupt */

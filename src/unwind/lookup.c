@@ -17,7 +17,7 @@ const pt_unwind_rule *pt_unwind_table_rule(const pt_unwind_table *table, uint64_
     n -= low;
     /* Finds the last row at or before key by quarters: the three bounds are read at once, without a
      * branch that could be mispredicted. The remaining n is the size of the last quarter, and may
-     * include rows after the chosen one: those are above key. */
+     * include rows after the chosen row: the low bits of these are above key. */
     const uint32_t key = (uint32_t)at & ((1 << PT_UNWIND_PAGE_BITS) - 1);
     const uint32_t *rows = table->rows + low;
     while (n > 3) {

@@ -1,7 +1,7 @@
 /* program.c: runs the programs of call frame information.
  *
- * Compilers use a few operations nearly always: these work on the two words of a rule, in
- * registers. Other operations, and long operands, work on the pt_unwind_rule.
+ * Nearly all operations that compilers use are of a few kinds: these work on the two 64-bit words
+ * of a rule, in registers. Other operations, and long operands, work on the pt_unwind_rule.
  */
 #include "unwind/cfi.h"
 
@@ -74,7 +74,7 @@ static void set_slot(program *p, uint64_t reg, unsigned slot, int64_t bytes)
 
 static void set_same(program *p, uint64_t reg)
 {
-    /* For pc: it is in the register of its column, if the machine has a link register. */
+    /* The pc is in the register of its column, if the machine has a link register. */
     if (reg == p->machine->return_addr && !p->machine->has_link)
         set_slot(p, reg, PT_SLOT_UNKNOWN, 0);
     else
@@ -111,7 +111,7 @@ static pt_cursor read_expression(program *p)
     return e;
 }
 
-/* Evaluates the CFA expressions that known tools write; with any other there is no rule. */
+/* Evaluates the CFA expressions that known tools write; any other expression gives no rule. */
 static void cfa_expression(program *p)
 {
     /* In a PLT entry of 16 bytes, the stack has one word more from byte 10 or 11 on. ld writes:
@@ -161,7 +161,8 @@ static void define_cfa_off(program *p, int64_t off)
         set_cfa(p, PT_CFA_NONE, 0, 0);
 }
 
-/* Runs an operation that neither moves the address nor uses the stack of states. False: unknown. */
+/* Runs an operation that neither moves the address nor uses the stack of states. Returns false if
+ * the operation is unknown. */
 static bool define_rule(program *p, uint8_t op)
 {
     pt_cursor *const c = &p->c;

@@ -12,7 +12,7 @@ typedef struct {
     size_t size_bytes;
 } pt_scratch;
 
-/* Allocates count items, uninitialised. NULL: no memory. */
+/* Allocates count items, uninitialised. Returns NULL if there is no memory. */
 static inline void *pt_scratch_take(pt_scratch *s, const pt_unwind_memory *memory, uint64_t count,
                                     size_t each)
 {
@@ -24,7 +24,7 @@ static inline void *pt_scratch_take(pt_scratch *s, const pt_unwind_memory *memor
     return s->bytes;
 }
 
-/* Allocates count items, zeroed. NULL: no memory. */
+/* Allocates count items, zeroed. Returns NULL if there is no memory. */
 static inline void *pt_scratch_take_zeroed(pt_scratch *s, const pt_unwind_memory *memory,
                                            uint64_t count, size_t each)
 {
@@ -32,8 +32,8 @@ static inline void *pt_scratch_take_zeroed(pt_scratch *s, const pt_unwind_memory
     return bytes == NULL ? NULL : memset(bytes, 0, s->size_bytes);
 }
 
-/* Resizes to count items and keeps those that fit; the memory may move. NULL, with nothing
- * changed: no memory. */
+/* Resizes to count items and keeps the items that fit; the memory may move. Returns NULL, with
+ * nothing changed, if there is no memory. */
 static inline void *pt_scratch_resize(pt_scratch *s, uint64_t count, size_t each)
 {
     if (count == 0 || count > SIZE_MAX / each) return NULL;

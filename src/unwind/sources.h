@@ -22,7 +22,7 @@ typedef struct {
     /* Of PT_FROM_CODE, after the code was followed: */
     bool never_returns;
     bool is_settled;    /* final: facts about other functions cannot change never_returns */
-    uint32_t first_row; /* index in pt_unwind_sources.kept, + 1; 0: no rows were kept */
+    uint32_t first_row; /* index in pt_unwind_sources.kept, + 1; 0 if no rows were kept */
 } pt_unwind_function;
 
 /* Receives rows in ascending order of addr: from addr on the rule holds. */
@@ -44,9 +44,10 @@ typedef struct {
     uint32_t func_flag_off; /* of the flag byte in a function's entry */
 } pt_go_table;
 
-/* Finds the table. False if the file has none, or one of an unknown version. x86-64 only. */
+/* Finds the table. Returns false if the file has none, or a table of an unknown version. x86-64
+ * only. */
 bool pt_go_open(const pt_elf *elf, pt_go_table *ret_table);
-/* Reads function i. False if it is damaged. */
+/* Reads function i. Returns false if the function's data is damaged. */
 bool pt_go_function(const pt_go_table *table, uint32_t i, pt_unwind_function *ret_function);
 /* Delivers the rules of a function. */
 void pt_go_rows(const pt_go_table *table, const pt_unwind_function *function, pt_unwind_row *row,
@@ -62,7 +63,7 @@ enum {
 /* Where the return address is, on machines with a link register. */
 enum {
     PT_LINK_KEPT,  /* in the link register */
-    PT_LINK_ABOVE, /* in the word above the saved fp of the caller: a frame record */
+    PT_LINK_ABOVE, /* in the 8 bytes above the saved fp of the caller: a frame record */
     PT_LINK_ALONE, /* at CFA + 8 * saved; the caller's fp is not saved */
     PT_LINK_LOST,
 };
@@ -71,7 +72,7 @@ enum {
 typedef struct {
     int32_t sp_off; /* CFA = sp + sp_off, if has_sp */
     int32_t fp_off; /* CFA = fp + fp_off, if has_fp */
-    int16_t saved;  /* the caller's fp is at CFA + 8 * saved; 0: it was not saved */
+    int16_t saved;  /* the caller's fp is at CFA + 8 * saved; 0 if fp was not saved */
     uint8_t is_set; /* always 1, so that no state is all zero (value 0 of the dictionary) */
     bool has_sp : 1, has_fp : 1;
     bool is_fp_lost : 1; /* fp has another value, and the caller's was not saved */
@@ -116,9 +117,9 @@ void pt_code_rows(const pt_elf *elf, const pt_unwind_function *function, const p
  * 0". */
 bool pt_code_is_signal_trampoline(const pt_elf *elf, const uint8_t *bytes, uint64_t size);
 
-/* True for the code in which a fiber begins (Boost.Context on x86-64, which PHP has):
- * "push rbp; jmp rbx; xor rdi, rdi; call _exit". It has no caller, and the function that it jumps
- * to returns to the instruction behind the jump. */
+/* True for the code in which a fiber begins (Boost.Context on x86-64, which PHP has): "push rbp;
+ * jmp rbx; xor rdi, rdi; call _exit". This code has no caller, and the function to which it jumps
+ * returns to the instruction after the jump. */
 bool pt_code_is_fiber_start(const pt_elf *elf, const uint8_t *bytes, uint64_t size);
 
 /* ---- all of them (functions.c) ---- */
@@ -130,7 +131,7 @@ typedef struct {
     pt_unwind_function *items;
     uint32_t count, cap;
     uint32_t expected;   /* expected number of functions, for the first allocation */
-    uint64_t low, limit; /* the lowest and highest address of all of them */
+    uint64_t low, limit; /* the lowest and highest address of all functions */
 } pt_unwind_functions;
 
 /* A row of a function that was followed, kept until the table is written. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
-/* table.h: the rule that leads from a frame to its caller, for every address of one module, in 4
- * bytes a row.
+/* table.h: the rule that leads from a frame to its caller, for every address of one module, with 4
+ * bytes per row.
  *
  *   .eh_frame --- pt_unwind_compile ---> blob --- pt_unwind_table_open ---> pt_unwind_table
  *                 (outside any handler)   |        (checks all of it)        |
@@ -36,16 +36,18 @@ enum {
     PT_CFA_SP,   /* sp + off */
     PT_CFA_FP,   /* fp + off */
     PT_CFA_REG, /* register reg + off: reg is known in the innermost frame only, except sp and fp */
-    PT_CFA_DEREF, /* the word at register reg + off: realigned stacks, signal frames */
-    PT_CFA_PLT, /* sp + off; plus a word if the pc is at byte reg of its 16-byte PLT entry or later
+    PT_CFA_DEREF, /* the 8 bytes at register reg + off: realigned stacks, signal frames */
+    PT_CFA_PLT, /* sp + off; plus 8 if the pc is at byte reg, or a later byte, of its 16-byte PLT
+                 * entry
                  */
     PT_CFA_COUNT,
 };
 
 /* Where the caller's pc or fp is. Offsets are in words of 8 bytes. */
 enum {
-    PT_SLOT_UNKNOWN,   /* unknown: the walk ends (pc), or continues without it (fp) */
-    PT_SLOT_SAME,      /* unchanged: fp in its register; pc in register off (a link register) */
+    PT_SLOT_UNKNOWN,   /* unknown: without a pc the walk ends, without fp it goes on */
+    PT_SLOT_SAME,      /* unchanged: fp is in its register; pc is in register off (a link
+                        * register) */
     PT_SLOT_UNDEFINED, /* no caller: the thread started here (pc only) */
     PT_SLOT_AT_CFA,    /* at CFA + 8 * off */
     PT_SLOT_AT_SP,     /* at sp + 8 * off: signal frames */
@@ -83,8 +85,8 @@ typedef struct {
 bool pt_unwind_frames_of_elf(const struct pt_elf *elf, pt_unwind_frames *ret_frames);
 
 /* Lists the pieces of code that the entries describe, in the entries' order: functions, and the
- * parts of functions that lie elsewhere. Entries of dropped functions (address 0) and damaged ones
- * are left out. */
+ * parts of functions that lie elsewhere. Entries of dropped functions (address 0) and damaged
+ * entries are left out. */
 typedef void pt_unwind_piece(void *arg, uint64_t start_addr, uint64_t size_bytes);
 void pt_unwind_each_piece(const pt_unwind_frames *frames, pt_unwind_piece *piece, void *arg);
 
@@ -93,9 +95,9 @@ void pt_unwind_each_piece(const pt_unwind_frames *frames, pt_unwind_piece *piece
 bool pt_unwind_eh_frame_addr(const uint8_t *hdr, uint64_t hdr_bytes, uint64_t hdr_addr,
                              uint64_t *ret_eh_frame_addr);
 
-/* The caller's allocator. alloc returns bytes aligned to 8, uninitialised, or NULL. resize grows
- * or shrinks memory, may move it, and keeps the bytes that fit; NULL, with nothing changed, on
- * failure. */
+/* The caller's allocator. alloc returns bytes aligned to 8, uninitialised, or NULL. resize grows or
+ * shrinks memory, may move it, and keeps the bytes that fit; on failure it returns NULL and changes
+ * nothing. */
 typedef struct {
     void *(*alloc)(void *arg, size_t bytes);
     void *(*resize)(void *arg, void *memory, size_t bytes, size_t wanted_bytes);
@@ -115,7 +117,7 @@ typedef enum {
 enum { PT_UNWIND_ID_MAX = 32 };
 enum {
     PT_UNWIND_PAGE_BITS = 12
-}; /* small pages keep the rows of a page few; each page costs one word */
+}; /* small pages keep the rows of a page few; each page costs 4 bytes */
 
 /* Compiles the frames into a blob, which memory->alloc allocates. The caller frees the blob by
  * memory->release, with *ret_blob_bytes as its size. Damaged entries are skipped: their code has no
@@ -126,9 +128,9 @@ pt_unwind_status pt_unwind_compile(const pt_unwind_frames *frames, const uint8_t
                                    size_t id_bytes, const pt_unwind_memory *memory, void **ret_blob,
                                    size_t *ret_blob_bytes);
 
-/* Compiles a blob from every source in an image's file: its frames; .gopclntab for functions of
- * Go (x86-64); and for code that neither covers (such as musl's) the code itself, followed from
- * symbols, call targets and the entry point. Code that cannot be followed has no rule. */
+/* Compiles a blob from every source in an image's file: its frames; .gopclntab for functions of Go
+ * (x86-64); and, for code that neither of these covers (such as musl's), the code itself, followed
+ * from symbols, call targets and the entry point. Code that cannot be followed has no rule. */
 pt_unwind_status pt_unwind_compile_elf(const struct pt_elf *elf, const uint8_t *id, size_t id_bytes,
                                        const pt_unwind_memory *memory, void **ret_blob,
                                        size_t *ret_blob_bytes);
@@ -158,13 +160,14 @@ const pt_unwind_rule *pt_unwind_table_rule(const pt_unwind_table *table, uint64_
 
 /* ---- code whose CFA is by the base register ---- */
 
-/* Does some rule of the table compute the CFA from the base register? The loader's function that
- * binds symbols lazily does: it realigns the stack, and the register keeps the old stack pointer.
+/* Does some rule of the table compute the CFA from the base register? A rule of the loader's
+ * function that binds symbols lazily does: that function realigns the stack, and the base register
+ * keeps the old stack pointer.
  */
 bool pt_unwind_needs_base(const pt_unwind_table *table);
 
 /* Compiles a second table from the module's frames. In this table fp_slot and fp_off give the place
- * where the base register, not fp, is saved. The caller releases the blob. False, with nothing
- * changed: the table could not be made. */
+ * where the base register, not fp, is saved. The caller releases the blob. Returns false, with
+ * nothing changed, if the table could not be made. */
 bool pt_unwind_compile_base(const pt_unwind_frames *frames, const pt_unwind_memory *memory,
                             void **ret_blob, size_t *ret_blob_bytes, pt_unwind_table *ret_table);

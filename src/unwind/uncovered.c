@@ -18,8 +18,8 @@
 enum {
     LEAST_GAP_BYTES = 16, /* of x86-64 */
     CODE_ALIGNMENT = 64,
-    /* The limit of code bytes that are searched for targets of calls, in all, and of those that one
-     * round follows. */
+    /* The limit of code bytes that all searches for targets of calls read, and the limit of code
+     * bytes that one round follows. */
     MOST_CODE_BYTES = 64 << 20,
     MOST_POINTER_BYTES = 64 << 20,
     MOST_BEGINS = 1 << 20,
@@ -188,9 +188,10 @@ static bool has_symbol(const pt_elf *elf, const char *name)
     return false;
 }
 
-/* Finds V8's builtins by the symbols that V8's build gives them (embedded-file-writer.cc): one at
- * their beginning, one at the variable with their size. A stripped file has neither symbol: there
- * the builtins are the code without entries that is by far the largest (add_gap). */
+/* Finds V8's builtins by the symbols that V8's build gives them (embedded-file-writer.cc): one
+ * symbol is at the builtins' beginning, one at the variable with their size. A stripped file has
+ * neither symbol: there the largest range of code without entries by far is that of the builtins
+ * (add_gap). */
 static void find_builtins(search *s)
 {
     static const char name[] = "v8_Default_embedded_blob_code_";
@@ -206,7 +207,7 @@ static void find_builtins(search *s)
     for (uint32_t i = 1; pt_elf_symbol_at(&symbols, i, &symbol); i++) {
         if (strncmp(symbol.name, name, sizeof name - 1) != 0) continue;
         const char *const rest = symbol.name + sizeof name - 1;
-        /* Before V8 11, a pointer to the code has the name without "data_", too. */
+        /* Before V8 11, a pointer to the code also has the name without "data_". */
         if (strcmp(rest, "size_") == 0)
             size_at = symbol.value;
         else if (strcmp(rest, "data_") == 0 || start == 0)
@@ -252,8 +253,8 @@ static bool is_padding(const pt_elf *elf, uint64_t addr, uint64_t size)
     return bytes != NULL && at == size;
 }
 
-/* Finds gaps between functions. Sections ascend by address in nearly all files; in others, gaps are
- * missed. */
+/* Finds gaps between functions. Sections ascend by address in nearly all files; in other files,
+ * gaps are missed. */
 static void find_gaps(search *s, uint64_t addr, uint64_t size)
 {
     const pt_unwind_functions *const all = &s->from->functions;
@@ -299,8 +300,9 @@ static void add_symbols(search *s, uint32_t type)
 }
 
 /* Most stripped files have call frame information for all but a few functions. To decode all code
- * for those few would take longer than all other work, and even a scan of every byte may. The
- * functions of the C runtime are in every file; add_runtime finds them without a search. */
+ * for these few functions would take longer than all other work, and even a scan of every byte may
+ * take longer. The functions of the C runtime are in every file; add_runtime finds them without a
+ * search. */
 enum {
     RUNTIME_BYTES = 512,
     SCAN_SHARE = 1024,
@@ -373,8 +375,8 @@ static void add_targets(search *s, uint64_t addr, uint64_t size)
     }
 }
 
-/* The same for aarch64, whose instructions are quick to decode. Also adds targets of jumps that
- * make a frame: such a jump is a tail call. */
+/* Adds such targets for aarch64, whose instructions are quick to decode. Also adds targets of jumps
+ * that make a frame: such a jump is a tail call. */
 static void add_a64_targets(search *s, uint64_t addr, uint64_t size)
 {
     const uint8_t *const bytes = bytes_at(s->from->elf, addr, size);
@@ -395,8 +397,8 @@ static void add_a64_targets(search *s, uint64_t addr, uint64_t size)
     }
 }
 
-/* Decodes the instruction whose last four bytes are at addr. False: there is no such instruction.
- * It decodes the function from its start. */
+/* Decodes the instruction whose last four bytes are at addr. Returns false if there is no such
+ * instruction. Decodes the function from its start. */
 static bool insn_of_operand(search *s, uint64_t addr, pt_insn *ret_insn)
 {
     const pt_unwind_function *const f = pt_functions_around(&s->from->functions, addr);
@@ -454,7 +456,8 @@ static void add_a64_stubs(search *s)
     }
 }
 
-/* Adds the functions that start and end a program or library, and those in their pointer arrays. */
+/* Adds the functions that start and end a program or library, and the functions in the pointer
+ * arrays of these. */
 static void add_runtime(search *s)
 {
     const pt_elf *const elf = s->from->elf;
@@ -631,7 +634,7 @@ static bool learn_returns(search *s)
 
 enum { ROUNDS = 6 };
 
-/* Removes the functions in gaps. Some functions of Go have this source, too; they lie outside gaps
+/* Removes the functions in gaps. Some functions of Go also have this source; they lie outside gaps
  * and stay. */
 static void drop_code(search *s)
 {
@@ -644,7 +647,7 @@ static void drop_code(search *s)
 }
 
 /* Adds functions and follows them, in rounds: a start that a jump reveals splits a function in two,
- * so all are made again. */
+ * so all functions are made again. */
 static bool add_code_functions(search *s)
 {
     /* Symbols have all starts; a second round is for calls that never return. */

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /* unwind.h: computes return addresses from registers and a stack, without frame pointers.
  *
- *   pc ---> cache (a slot a pc) ---> rule ---> CFA, caller's pc, caller's fp ---> the same again
+ *   pc ---> cache (one slot per pc) ---> rule ---> CFA, caller's pc, caller's fp ---> the same
+ *   again
  *             | not there
  *             v
  *           modules (sorted) ---> table (table.h) ---> rule
  *
  * All functions are async-signal-safe: no lock, no allocation, no system call, no recursion; the
- * requested depth bounds the work. Memory is read only inside the given limits, in aligned
- * words, and each frame must lie above the one before. An implausible value ends the walk with a
- * reason.
+ * requested depth bounds the work. Memory is read only inside the given limits, in aligned 8-byte
+ * words, and each frame must lie above the previous frame. An implausible value ends the walk with
+ * a reason.
  */
 #pragma once
 
@@ -29,12 +30,13 @@ typedef enum {
 typedef struct {
     uint64_t start, limit;
     uint64_t bias; /* load bias: run-time address minus linked address */
-    /* NULL: the module has no rules, so the walk follows frame pointers. */
+    /* NULL if the module has no rules; then the walk follows frame pointers. */
     const pt_unwind_table *table;
     /* NULL, or the table of the places that hold the base register: few modules need it. */
     const pt_unwind_table *base_table;
     bool
-        has_runtime; /* it may have code of a runtime that keeps frames in its own way (copied.h) */
+        has_runtime; /* the module may have code of a runtime that keeps frames in its own way
+                      * (copied.h) */
 } pt_unwind_module;
 
 /* All code of a process at one time. Immutable: each change of the code makes a new value. */
@@ -42,7 +44,8 @@ typedef struct {
     const pt_unwind_module *modules; /* ascending, without overlaps */
     uint32_t count;
     uint32_t generation;       /* changes whenever the modules change; never 0 */
-    const pt_machine *machine; /* of the process; NULL: the host's, the fastest case */
+    const pt_machine *machine; /* of the process; NULL means the machine of this program, the
+                                * fastest case */
 } pt_unwind_modules;
 
 static inline const pt_machine *pt_unwind_machine(const pt_unwind_modules *modules)
@@ -54,7 +57,7 @@ static inline const pt_machine *pt_unwind_machine(const pt_unwind_modules *modul
  * red zone below sp. */
 typedef struct {
     uint64_t low, limit;
-    const uint8_t *copy; /* NULL: read this process's memory. Else the bytes of [low, limit) */
+    const uint8_t *copy; /* NULL: read this process's memory. Else: the bytes of [low, limit) */
 } pt_unwind_limits;
 
 /* The kinds of rule in a cache slot. */
@@ -82,39 +85,39 @@ _Static_assert(sizeof(pt_unwind_slot) == 16, "none lies in two lines of the proc
 
 enum { PT_UNWIND_CACHE_SLOTS = 4096 };
 
-/* One thread's cache; all zero is empty. No signal handler that uses the same cache may
- * interrupt its use. */
+/* One thread's cache; a cache of zeros is empty. While a function uses the cache, no signal handler
+ * that uses the same cache may interrupt it. */
 typedef struct {
     pt_unwind_slot slots[PT_UNWIND_CACHE_SLOTS];
 } pt_unwind_cache;
 
-/* A frame. The caller sets pc, sp, fp and regs from the interrupted context, and the rest to
- * zero. */
+/* A frame. The caller sets pc, sp, fp and regs from the interrupted context, and all other fields
+ * to zero. */
 typedef struct {
     uint64_t pc, sp, fp;
     /* PT_MACHINE_REGS_MAX words by DWARF number; known for the innermost frame, and (has_link) for
      * a frame that a signal interrupted; else NULL. */
     const uint64_t *regs;
     uint64_t base;   /* the base register (pt_machine.base), with has_base */
-    bool has_base;   /* the innermost frame has it in regs; other frames only while all code inside
-                          them is of modules with a base_table */
+    bool has_base;   /* base is known: in the innermost frame by regs; in other frames only if the
+                      * code of all frames inside them is of modules with a base_table */
     bool is_return;  /* pc is a return address, so the call is before it; else pc is the current
                           instruction */
     bool is_fp_lost; /* fp is not known */
     bool is_fp_walk; /* a frame pointer led to this frame */
-    bool is_unchecked; /* a frame pointer without a rule led to this frame or a more inner one, or
-                          ended the stack: functions that keep no frame pointer may be missing */
+    bool is_unchecked; /* a frame pointer without a rule led to this frame or to a frame inside it,
+                        * or ended the stack: functions that keep no frame pointer may be missing */
 } pt_unwind_state;
 
-/* Steps one frame outwards. PT_UNWIND_END_GOING_ON: *state is the caller's frame. Else *state is
- * unchanged, except that is_unchecked may become true. cache may be NULL. */
+/* Steps to the next outer frame. If it returns PT_UNWIND_END_GOING_ON, *state is the caller's
+ * frame. Else *state is unchanged, except that is_unchecked may become true. cache may be NULL. */
 pt_unwind_end pt_unwind_step(pt_unwind_state *state, const pt_unwind_modules *modules,
                              const pt_unwind_limits *limits, pt_unwind_cache *cache);
 
 /* Writes pcs, innermost first: state->pc, then return addresses. The pc of a frame that a signal
- * interrupted is written + 1, so that a look-up at pc - 1 is right for all but the first.
- * Returns the number of pcs, at most cap; *ret_end is why the walk ended. *state becomes the
- * last frame. cache may be NULL. */
+ * interrupted is written + 1, so that a look-up at pc - 1 is right for all pcs but the first.
+ * Returns the number of pcs, at most cap; *ret_end is why the walk ended. *state becomes the last
+ * frame. cache may be NULL. */
 uint32_t pt_unwind(pt_unwind_state *state, const pt_unwind_modules *modules,
                    const pt_unwind_limits *limits, pt_unwind_cache *cache, uint64_t *pcs,
                    uint32_t cap, pt_unwind_end *ret_end);

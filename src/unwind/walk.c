@@ -20,7 +20,7 @@ const pt_unwind_module *pt_unwind_module_at(const pt_unwind_modules *modules, ui
 }
 
 /* The rule at pc; its cfa_kind is PT_CFA_NONE or PT_CFA_FRAME_POINTER if the table has none. *last:
- * the module of the frame before (callers are often in the same module), or NULL. *last becomes
+ * the module of the previous frame (callers are often in the same module), or NULL. *last becomes
  * pc's module. */
 static const pt_unwind_rule *rule_at(const pt_unwind_modules *modules,
                                      const pt_unwind_module **last, uint64_t pc)

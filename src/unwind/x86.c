@@ -372,7 +372,7 @@ static inline bool set_found(pt_insn *ret_insn, unsigned length, pt_insn_kind ki
 }
 
 /* Decodes common instructions that are not plain: calls, jumps, pushes, those with a prefix or 0F.
- * at has 15 bytes. False: another instruction. */
+ * `at` has 15 bytes. Returns false for any other instruction. */
 static inline bool decode_common(const uint8_t *at, pt_insn *ret_insn)
 {
     uint64_t word;

@@ -8,6 +8,6 @@
 
 #include "unwind/insn.h"
 
-/* Decodes the instruction at bytes. False if the bytes are no instruction, or it is longer than
- * size. */
+/* Decodes the instruction at `bytes`. Returns false if the bytes are no instruction, or the
+ * instruction is longer than size. */
 bool pt_x86_decode(const uint8_t *bytes, size_t size, pt_insn *ret_insn);

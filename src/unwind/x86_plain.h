@@ -35,8 +35,9 @@ enum {
     PT_X86_PLAIN_MOST = 12
 }; /* bytes that the decoder reads; bytes of the longest plain instruction */
 
-/* The bytes of ModRM, SIB, displacement and immediate. The lowest byte of word is the first of
- * them. 0: there are none, or ModRM names a register that excludes plain instructions. */
+/* The number of bytes of ModRM, SIB, displacement and immediate. The lowest byte of `word` is the
+ * first of these bytes. 0 if there are none, or ModRM names a register that excludes plain
+ * instructions. */
 static inline unsigned pt_x86_operand_bytes(uint64_t word, uint8_t shape, uint8_t rex)
 {
     unsigned bytes = (shape & 1) + 3 * (shape >> 1 & 1); /* of IMM8 and IMMZ */
@@ -49,9 +50,9 @@ static inline unsigned pt_x86_operand_bytes(uint64_t word, uint8_t shape, uint8_
     return bytes + (modrm & PT_X86_BYTES);
 }
 
-/* The length of a plain instruction, or 0 if it may not be plain. at has PT_X86_PLAIN_LOOKS_AT
- * bytes. They are decoded in one register, since the place of each byte depends on all before
- * it. */
+/* The length of a plain instruction, or 0 if it may not be plain. `at` has PT_X86_PLAIN_LOOKS_AT
+ * bytes. These are decoded in one register, since the place of each byte depends on all bytes
+ * before it. */
 static inline unsigned pt_x86_plain_length(const uint8_t *at)
 {
     uint64_t word;
