@@ -1,13 +1,12 @@
 /* profile_proto.c: writes the running session's journal as a profile.proto (google/pprof,
  * proto/profile.proto), with the additions of formats/pprof_facts.c and pprof_write.c: why stacks
- * ended, as the label stack_end, and the numbers about the session (pt_profile_facts), as a
- * comment.
+ * ended, as the label stack_end, and numbers about the session (pt_profile_facts), as a comment.
  *
- *   sample stack of location numbers | count, nanoseconds | stack_end unless it is complete mapping
- *   all that ever were, in the order of the journal; numbers begin with 1 location address (of the
- *   call, not after it) | mapping; numbered in the order in which they are written function a
- *   function of an interpreter; its number is that in the journal strings the fixed ones below;
- *   then path and build id of each mapping; then name and file of
+ *   sample    stack of location numbers | count, nanoseconds | stack_end unless it is complete
+ *   mapping   all that ever were, in the order of the journal; numbers begin with 1
+ *   location  address (of the call, not after it) | mapping; numbered in the order of writing
+ *   function  a function of an interpreter; its number is that in the journal
+ *   strings   the fixed ones below; then path and build id of each mapping; then name and file of
  *             each function
  *
  * Nothing is sorted or named here: that is the reader's work.

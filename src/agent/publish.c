@@ -1,7 +1,7 @@
 /* publish.c: copies the image of the journal (journal.c) to its file, again and again.
  *
- *   note marks the pages of the image that changed, one bit per page publish changed pages ->
- *   pwrite at the same place: records, then the headers of their
+ *   note        marks the pages of the image that changed, one bit per page
+ *   publish     changed pages -> pwrite at the same place: records, then the headers of their
  *               areas, then the file's header. If the process is killed in between, the file is
  *               still consistent
  *
@@ -10,10 +10,10 @@
  * that needs the file (at exit, exec, flush and stop).
  *
  * Only the keeper has the file open, in a table of descriptors of its own: a host that closes all
- * descriptors, or counts them, does not see the file's descriptor. Other threads open the file by
- * its name, if the name still leads to the same file, or send a request to the keeper. A file that
- * cannot be written to does not affect the host: the image has everything, and the next attempt
- * copies all that is missing.
+ * descriptors, or counts them, does not see this one. Other threads open the file by its name, if
+ * the name still leads to the same file, or send a request to the keeper. A file that cannot be written to
+ * does not affect the host: the image has everything, and the next attempt copies all that is
+ * missing.
  *
  * The file is made under a temporary name and renamed: a file of an earlier run is replaced, never
  * cut while another process reads it. */

@@ -3,8 +3,8 @@
  *   start     signal, journal, timers for all threads, drain thread
  *   drain     every few milliseconds: rings -> stacks in the journal, facts in its header; the
  *             changes of the journal go to its file
- *   fork the child starts a session of its own, with another journal, other timers and another name
- *   stop timers off, last drain, journal -> gperftools file or profile.proto
+ *   fork      the child starts a session with a journal, timers and a name of its own
+ *   stop      timers off, last drain, journal -> gperftools file or profile.proto
  *
  * A process that is killed at any moment leaves its journal, which pitot reads as a profile. A
  * child of fork makes no file before it has used CPU time. */

@@ -1,14 +1,14 @@
 /* folder.h: the folder that holds the samples of a recording until its profile is written.
  *
  *   /dev/shm/pitot-record-XXXXXX/      locked while the recorder lives
- *       .told the user has been told that the recorder was killed .result a link to the file that
- *       the profile will be RANDOM/ where processes and the recorder write; only they know this
- *       name
+ *       .told                          the user has been told that the recorder was killed
+ *       .result                        a link to the file that the profile will be
+ *       RANDOM/                        where processes and the recorder write; only they know
+ *                                      this name
  *           NAME.journal ...
  *
  * The folder lies in memory if there is room, so that no write-back stalls a measured program; else
- * in the folder that the variable TMPDIR names, or in /tmp. tmpdir: the value of TMPDIR, or
- * NULL.
+ * in the folder that the variable TMPDIR names, or in /tmp. tmpdir: the value of TMPDIR, or NULL.
  */
 #pragma once
 

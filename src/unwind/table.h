@@ -37,9 +37,7 @@ enum {
     PT_CFA_FP,   /* fp + off */
     PT_CFA_REG, /* register reg + off: reg is known in the innermost frame only, except sp and fp */
     PT_CFA_DEREF, /* the 8 bytes at register reg + off: realigned stacks, signal frames */
-    PT_CFA_PLT, /* sp + off; plus 8 if the pc is at byte reg, or a later byte, of its 16-byte PLT
-                 * entry
-                 */
+    PT_CFA_PLT,   /* sp + off; plus 8 if the pc is at byte reg or later of its 16-byte PLT entry */
     PT_CFA_COUNT,
 };
 

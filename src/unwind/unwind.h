@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /* unwind.h: computes return addresses from registers and a stack, without frame pointers.
  *
- *   pc ---> cache (one slot per pc) ---> rule ---> CFA, caller's pc, caller's fp ---> the same
- *   again
+ *   pc ---> cache (one slot per pc) ---> rule ---> CFA, caller's pc and fp ---> the same again
  *             | not there
  *             v
  *           modules (sorted) ---> table (table.h) ---> rule
@@ -34,8 +33,7 @@ typedef struct {
     const pt_unwind_table *table;
     /* NULL, or the table of the places that hold the base register: few modules need it. */
     const pt_unwind_table *base_table;
-    bool
-        has_runtime; /* the module may have code of a runtime that keeps frames in its own way
+    bool has_runtime; /* the module may have code of a runtime that keeps frames in its own way
                       * (copied.h) */
 } pt_unwind_module;
 
@@ -98,13 +96,13 @@ typedef struct {
     /* PT_MACHINE_REGS_MAX words by DWARF number; known for the innermost frame, and (has_link) for
      * a frame that a signal interrupted; else NULL. */
     const uint64_t *regs;
-    uint64_t base;   /* the base register (pt_machine.base), with has_base */
-    bool has_base;   /* base is known: in the innermost frame by regs; in other frames only if the
+    uint64_t base;     /* the base register (pt_machine.base), with has_base */
+    bool has_base;     /* base is known: in the innermost frame by regs; in other frames only if the
                       * code of all frames inside them is of modules with a base_table */
-    bool is_return;  /* pc is a return address, so the call is before it; else pc is the current
+    bool is_return;    /* pc is a return address, so the call is before it; else pc is the current
                           instruction */
-    bool is_fp_lost; /* fp is not known */
-    bool is_fp_walk; /* a frame pointer led to this frame */
+    bool is_fp_lost;   /* fp is not known */
+    bool is_fp_walk;   /* a frame pointer led to this frame */
     bool is_unchecked; /* a frame pointer without a rule led to this frame or to a frame inside it,
                         * or ended the stack: functions that keep no frame pointer may be missing */
 } pt_unwind_state;

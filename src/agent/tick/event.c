@@ -4,10 +4,9 @@
  * their callers. The signal is one of two:
  *
  *   SIGTRAP   raised by the kernel in the thread itself when it returns to user space (sigtrap,
- *             Linux 5.13): the cheapest, and no system call of the host ever ends with EINTR
- *             because of it
- *   SIGPROF through the event's descriptor (F_SETSIG), for hosts that use SIGTRAP themselves or
- *   that a debugger traces
+ *             Linux 5.13): the cheapest, and no system call of the host ends with EINTR by it
+ *   SIGPROF   through the event's descriptor (F_SETSIG), for hosts that use SIGTRAP themselves or
+ *             that a debugger traces
  *
  * When the event is set up, its descriptor is closed: the mapping keeps the event alive, and a host
  * that counts or closes descriptors does not see it. fork does not copy the mapping; the event does
