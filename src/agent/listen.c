@@ -5,11 +5,11 @@
  * begins: http://127.0.0.1:PORT/TOKEN. The token is the text after PORT/ in PITOT_LISTEN, or is
  * random and printed once.
  *
- * One thread serves all connections at once. The host must not notice: - the thread has a table of
- * descriptors of its own (close_range with CLOSE_RANGE_UNSHARE): the host cannot close or find the
- * thread's descriptors, children of fork do not inherit them, and the thread keeps no descriptor of
- * the host open; - all signals are blocked in the thread; it never calls malloc, the loader, or any
- * function of
+ * One thread serves all connections at once. The host must not notice:
+ * - the thread has a table of descriptors of its own (close_range with CLOSE_RANGE_UNSHARE): the
+ *   host cannot close or find the thread's descriptors, children of fork do not inherit them, and
+ *   the thread keeps no descriptor of the host open;
+ * - all signals are blocked in the thread; it never calls malloc, the loader, or any function of
  *   the host;
  * - requests are bounded in number, bytes and time. */
 #include "agent/listen.h"

@@ -10,9 +10,9 @@
  *   rest         the answer is sent, and the remainder of the request is read and ignored
  *
  * All connections are polled together, so a client that sends nothing, or a byte now and then,
- * costs the other clients no more than a row of the table. When all rows are taken, a new client gets the
- * row of the oldest connection that has not shown its permission or has received its answer. Memory
- * is used for the table, and for requests of permitted clients. */
+ * costs the other clients no more than a row of the table. When all rows are taken, a new client
+ * gets the row of the oldest connection that has not shown its permission or has received its
+ * answer. Memory is used for the table, and for requests of permitted clients. */
 #include "agent/listen.h"
 
 #include <errno.h>

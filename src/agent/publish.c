@@ -11,9 +11,9 @@
  *
  * Only the keeper has the file open, in a table of descriptors of its own: a host that closes all
  * descriptors, or counts them, does not see this one. Other threads open the file by its name, if
- * the name still leads to the same file, or send a request to the keeper. A file that cannot be written to
- * does not affect the host: the image has everything, and the next attempt copies all that is
- * missing.
+ * the name still leads to the same file, or send a request to the keeper. A file that cannot be
+ * written to does not affect the host: the image has everything, and the next attempt copies all
+ * that is missing.
  *
  * The file is made under a temporary name and renamed: a file of an earlier run is replaced, never
  * cut while another process reads it. */

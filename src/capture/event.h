@@ -1,6 +1,6 @@
 /* event.h: the perf events of a recording, and how to open them.
  *
- *   ring of a cpu, samples <--- sampling events: one per cpu, or one per thread and cpu
+ *   ring of a cpu, samples   <--- sampling events: one per cpu, or one per thread and cpu
  *                            <--- context-switch events (off-cpu time), likewise
  *   side ring of a cpu       <--- a dummy event that reports fork, exit, exec, names, mappings
  *
