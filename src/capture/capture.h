@@ -4,8 +4,8 @@
  *   pt_capture_run     samples until stopped, the time is over, or all targets have ended
  *   pt_capture_finish  the profile, and its completeness
  *
- *   a kernel ring per cpu -> records in the order of time -> processes and mappings (procs.h)
- *                                                         -> stacks, unwound by tables -> sink (sink.h)
+ *   kernel ring per cpu -> records in the order of time -> processes and mappings (procs.h)
+ *                                                       -> stacks, unwound by tables -> sink (sink.h)
  *
  * The target is only observed: nothing is loaded into it, stopped or changed. The kernel copies
  * user stacks, which are unwound at once and never stored. Or a BPF program (src/bpf), called the
