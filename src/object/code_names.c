@@ -231,7 +231,7 @@ static void take_kernel_line(pt_code_names *names, kernel_symbols *list, const c
     if (is_code(s.type)) {
         if (pt_equals_n(at, (size_t)(name_end - at), "_stext")) names->text_addr = s.addr;
         s.name = pt_code_text(names, at, (size_t)(name_end - at));
-        /* Symbols of one module follow each other: its name is stored once. */
+        /* Symbols of one module follow each other: the module's name is stored once. */
         const kernel_symbol *last = list->count > 0 ? &list->items[list->count - 1] : NULL;
         const size_t module_length = close != NULL ? (size_t)(close - open - 1) : 0;
         const bool is_same = last != NULL && last->module != 0 && module_length > 0 &&
@@ -292,7 +292,8 @@ static extent *read_modules(const char *text, size_t size_bytes, size_t *ret_cou
     return list;
 }
 
-/* The upper limit of a symbol's end: the end of its module; UINT64_MAX: it is in no module. */
+/* The upper limit of a symbol's end: the end of its module, or UINT64_MAX if the symbol is in no
+ * module. */
 static uint64_t module_end(const extent *modules, size_t count, uint64_t addr)
 {
     const size_t after = PT_FIRST_AFTER(modules, count, addr, addr);

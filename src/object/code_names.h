@@ -8,9 +8,9 @@
  *       bytes ---> entries ---> disjoint ranges ---> pt_code_names_find
  *
  * Where entries of a map or dump overlap, the later entry counts: compilers discard code and reuse
- * its memory. Of kernel symbols at one address, a global one comes before a weak before a local
- * one, then the one with fewer leading underscores, then the alphabetically first. A kernel symbol
- * ends at the next symbol, or at its module's end.
+ * its memory. Of kernel symbols at one address, a global symbol comes before a weak, and a weak
+ * before a local one; then the symbol with fewer leading underscores, then the alphabetically
+ * first. A kernel symbol ends at the next symbol, or at its module's end.
  */
 #pragma once
 
@@ -44,7 +44,8 @@ typedef struct pt_code_names {
     PT_VECTOR(pt_code_line) lines;
     PT_VECTOR(pt_code_span) ranges; /* disjoint, ascending */
     pt_buf text;                    /* terminated strings; offset 0 is "" */
-    /* kallsyms: the address of _stext, the start of the kernel's code; 0: absent. */
+    /* kallsyms: the address of _stext, the start of the kernel's code; 0 if the text does not have
+     * it. */
     uint64_t text_addr;
     uint64_t hidden_count;  /* kallsyms: symbols with address 0, which the kernel hides */
     uint64_t damaged_count; /* malformed lines and records, which were skipped */

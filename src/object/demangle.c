@@ -28,7 +28,7 @@ typedef struct {
 } printer;
 
 /* libiberty's printers cannot be stopped. They own no memory while they print (in Rust, one short
- * identifier), so a jump out of them is safe. */
+ * identifier), so a jump out of a printer is safe. */
 static void put_piece(const char *piece, size_t size_bytes, void *opaque)
 {
     printer *p = opaque;
@@ -106,7 +106,8 @@ typedef struct {
     bool is_too_large; /* or too deep */
 } tree_walk;
 
-/* The next node, with room for two more to visit; NULL: there is none, or the tree is too large.
+/* Takes the next node to visit, and makes room for two more nodes. Returns NULL if there is no next
+ * node, or the tree is too large.
  */
 static struct demangle_component *take_node(tree_walk *walk)
 {
@@ -120,7 +121,7 @@ static struct demangle_component *take_node(tree_walk *walk)
     return NULL;
 }
 
-/* Replaces a template's node by the node of its name. False: too many steps. */
+/* Replaces a template's node by the node of its name. Returns false after too many steps. */
 static bool drop_arguments(tree_walk *walk, struct demangle_component *c)
 {
     while (c->type == DEMANGLE_COMPONENT_TEMPLATE) {
@@ -136,7 +137,7 @@ static bool drop_arguments(tree_walk *walk, struct demangle_component *c)
 }
 
 /* Removes the signatures of enclosing functions from the tree, and with drop_templates template
- * arguments. False: the tree is too large or too deep; it can still be printed. */
+ * arguments. Returns false if the tree is too large or too deep; the tree can still be printed. */
 static bool trim_tree(struct demangle_component *root, bool drop_templates)
 {
     tree_walk walk = {.todo = {root}, .depth = 1};
@@ -187,7 +188,7 @@ static bool is_leaf(enum demangle_component_type type)
     }
 }
 
-/* Empties the parentheses of an enclosing function; its qualifiers stay. */
+/* Empties the parentheses of an enclosing function; the function's qualifiers stay. */
 static void empty_signature(struct demangle_component *c)
 {
     while (c != NULL && qualifies_this(c->type))
@@ -354,8 +355,8 @@ static char *demangle_rust(const char *name, pt_demangle_mode mode)
 /* ---- D ---- */
 
 /* Is the printed form of a D name short enough? libiberty's printer of D names cannot be stopped. A
- * reference ('Q') repeats an earlier part of the name, which may contain references itself: so
- * every three references make the output at most three times as long. */
+ * reference ('Q') repeats an earlier part of the name, and that part may itself contain references:
+ * so every three references make the output at most three times as long. */
 static bool may_be_printed(const char *name)
 {
     uint64_t most = strlen(name);

@@ -9,10 +9,10 @@
  *   SIMPLE       ns::map::get                      lib::sort
  *
  * pitot's own reports use TEMPLATES: overloads share a name (file and line tell them apart), but
- * each instance of a template has its own. SIMPLE is the default of google/pprof. No mode except
- * BINUTILS shows clone suffixes (.cold, .part.0, ...) of mangled names, Rust's hashes or symbol
- * versions (@GLIBC_2.17); the system name keeps them. Stubs keep their @plt. Names that are not
- * mangled (foo.isra.0 of C) stay unchanged.
+ * each instance of a template has its own name. SIMPLE is the default of google/pprof. No mode
+ * except BINUTILS shows clone suffixes (.cold, .part.0, ...) of mangled names, Rust's hashes or
+ * symbol versions (@GLIBC_2.17); the system name keeps these. Stubs keep their @plt. Names that are
+ * not mangled (foo.isra.0 of C) stay unchanged.
  */
 #pragma once
 
@@ -32,9 +32,9 @@ typedef enum {
     PT_DEMANGLE_PPROF_FULL,
 } pt_demangle_mode;
 
-/* The readable name (the caller frees it). NULL when `name` is not mangled, is damaged, is longer
- * than 16 KiB (the demanglers recurse), or would become longer than 64 KiB (substitutions can
- * repeat each other without bound). Thread-safe. */
+/* The readable name, which the caller frees. Returns NULL when `name` is not mangled, is damaged,
+ * is longer than 16 KiB (the demanglers recurse), or would become longer than 64 KiB (substitutions
+ * can repeat each other without bound). Thread-safe. */
 char *pt_demangle(const char *name, pt_demangle_mode mode);
 
 /* A function's name from a profile, in google/pprof's form: demangled, or, if it resembles a

@@ -19,7 +19,8 @@ typedef struct pt_instruction {
     uint32_t size_bytes;
     const char *mnemonic, *operands; /* valid during the call */
     bool has_target;                 /* it jumps to or calls a fixed address */
-    bool has_reference;              /* it refers to data relative to itself (x86-64) */
+    bool has_reference;              /* the instruction refers to data relative to its own address
+                                      * (x86-64) */
     uint64_t target;                 /* address of the target or of the data */
 } pt_instruction;
 

@@ -7,7 +7,7 @@
  *
  * A unit is one task. Its thread collects the results; the caller's thread delivers them, in the
  * order of the tasks. Nothing recurses, and the size of the file limits the work: no file can make
- * this run without end. */
+ * this work go on without end. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,7 +142,7 @@ void pt_dwarf_free(pt_dwarf *d)
 typedef struct {
     const pt_dwarf_unit *unit;
     size_t first, count;
-    uint64_t cost; /* size of its tree and line table, in bytes */
+    uint64_t cost; /* size of the unit's tree and line table, in bytes */
 } task;
 
 typedef struct {
@@ -185,7 +185,7 @@ static bool symbol_names(const pt_object_symbol *symbol, const char *name)
            memmem(symbol->name, strlen(symbol->name), name + last, length - last) != NULL;
 }
 
-/* True if the symbol is a clone of the function: its name, a dot and more. */
+/* True if the symbol is a clone of the function: the function's name, a dot and more. */
 static bool is_clone(const pt_object_symbol *symbol, const char *linkage_name)
 {
     if (symbol->name == NULL || linkage_name == NULL) return false;
@@ -227,8 +227,9 @@ static void add_chain(const pt_dwarf_worker *w, answers *out, uint32_t innermost
             linkage_name = symbol->name;
         const bool is_here = f->declared_file != NULL && (f->declared_file == at.file ||
                                                           strcmp(f->declared_file, at.file) == 0);
-        /* Some inlined functions have no name: artificial ones, and all if the supplement of dwz is
-         * missing. Their code then counts as the caller's, at its line. */
+        /* Some inlined functions have no name: artificial functions, and all functions if the
+         * supplement of dwz is missing. The code of such a function counts as its caller's, at the
+         * line in the caller. */
         if (name == NULL && linkage_name == NULL) continue;
         add_frame(out, linkage_name != NULL ? linkage_name : name, name != NULL ? name : "", at,
                   is_here ? f->declared_line : 0);
@@ -252,7 +253,7 @@ static void name_chains(pt_dwarf_worker *w, const pt_dwarf_unit *tree, const uin
     pt_dwarf_name_nodes(w, tree, used, used_count);
 }
 
-/* True for thunks, which adjust `this` and jump to the function. Compilers describe none of them
+/* True for thunks, which adjust `this` and jump to the function. Compilers describe no thunk
  * (Itanium C++ ABI, 5.1.4.1: _ZTh, _ZTv, _ZTc). */
 static bool is_thunk(const char *name)
 {
@@ -368,9 +369,9 @@ static size_t first_from(const search *s, size_t hint, uint64_t addr)
 
 enum { ROUNDS = 4 }; /* of units that claim one address, the first four are tried */
 
-/* Assigns each address without an answer to one of the units that claim it: in file order, to that
- * with number `turn`, counted from 0. owner[i]: number of the unit or PT_NONE. claims[i]: number of
- * units that claim the address, at most ROUNDS. */
+/* Assigns each address without an answer to one of the units that claim it: in file order, to the
+ * unit with number `turn`, counted from 0. owner[i]: number of the unit or PT_NONE. claims[i]:
+ * number of units that claim the address, at most ROUNDS. */
 static void choose_owners(search *s, unsigned turn, uint32_t *owner, uint8_t *claims)
 {
     const pt_dwarf *d = s->dwarf;

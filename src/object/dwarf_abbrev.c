@@ -4,8 +4,8 @@
  *
  * Nearly all entries are only skipped. So each abbreviation is compiled into steps once: bytes of
  * known number are added up, and only values of varying size are read. Most entries take one
- * addition. Abbreviations of entries that may contain code have a second list of steps, which stops
- * at their addresses too. */
+ * addition. Abbreviations of entries that may contain code have a second list of steps, which also
+ * stops at the entries' addresses. */
 #include <stdlib.h>
 
 #include "base/grow.h"

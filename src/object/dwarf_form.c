@@ -1,8 +1,8 @@
 /* dwarf_form.c: reads attribute values (section 7.5.6) and resolves them to strings, addresses and
  * entries.
  *
- * Besides the standard's forms it reads GNU extensions: those of split units before version 5
- * (GNU_addr_index, GNU_str_index) and references into the supplement of dwz (GNU_ref_alt,
+ * Apart from the standard's forms this file reads GNU extensions: those of split units before
+ * version 5 (GNU_addr_index, GNU_str_index) and references into the supplement of dwz (GNU_ref_alt,
  * GNU_strp_alt). */
 #include <stddef.h>
 
@@ -63,7 +63,8 @@ int pt_dwarf_form_bytes(const pt_dwarf_unit *unit, unsigned form)
     }
 }
 
-/* Reads the actual form of an indirect value, which precedes the value; 0: none. */
+/* Reads the actual form of an indirect value, which precedes the value. Returns 0 if there is
+ * none. */
 static unsigned direct_form(pt_dwarf_cursor *c, unsigned form)
 {
     while (form == DW_FORM_indirect && c->pos < c->end) {

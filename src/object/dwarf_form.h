@@ -1,6 +1,6 @@
 /* dwarf_form.h: the constants of DWARF that the reader uses (sections 7.5 and 7.22 of the DWARF 5
- * standard; GNU extensions: binutils' dwarf2.def, gcc.gnu.org/wiki/DebugFission, dwz). They are
- * listed here because <dwarf.h> belongs to libdw. */
+ * standard; GNU extensions: binutils' dwarf2.def, gcc.gnu.org/wiki/DebugFission, dwz). This header
+ * lists them because <dwarf.h> belongs to libdw. */
 #pragma once
 
 enum {

@@ -7,7 +7,7 @@
  *       pt_dwarf_unit   a unit of the file's .debug_info
  *     range[]         addresses -> unit
  *
- *   resolve           addresses -> units that contain them -> one task a unit, on any thread
+ *   resolve addresses -> units that contain them -> one task per unit, on any thread
  *     pt_dwarf_worker   a thread's state across tasks: tables, columns, strings
  *
  * The caller's thread makes all of a pt_dwarf except the workers; tasks only read it. */
@@ -48,7 +48,7 @@ typedef struct {
     const char *text; /* DW_FORM_string */
 } pt_dwarf_value;
 
-/* The address attributes of an entry; form 0: the entry lacks the attribute. */
+/* The address attributes of an entry; a form is 0 if the entry lacks the attribute. */
 typedef struct {
     pt_dwarf_value low, high, list;
 } pt_dwarf_extent;
@@ -64,9 +64,9 @@ struct pt_dwarf_unit {
     uint8_t addr_bytes, offset_bytes;
     bool is_searched; /* the unit may describe code: a compilation unit, or the skeleton of one */
     bool is_cxx, is_assembler, is_rust;
-    bool lists_too_little; /* its range list is incomplete: only its functions have the other
-                              addresses */
-    bool split_sought;     /* its split unit was looked for */
+    bool lists_too_little; /* the unit's range list is incomplete: only its functions have the other
+                            * addresses */
+    bool split_sought;     /* the search for its split unit has been made */
     bool has_dwo_id;
     bool has_line;
     uint64_t dwo_id;
@@ -92,7 +92,7 @@ struct pt_dwarf_file {
     bool is_split;                          /* a .dwo or .dwp file */
     pt_dwarf_file *supplement;
     PT_VECTOR(pt_dwarf_unit) units;   /* ascending by offset */
-    PT_VECTOR(pt_dwarf_unit *) by_id; /* of a split file: units with a dwo id, ascending by it */
+    PT_VECTOR(pt_dwarf_unit *) by_id; /* of a split file: units with a dwo id, by that id */
     pt_image_file image;              /* of a split file, which the reader owns */
 };
 
@@ -111,14 +111,15 @@ const char *pt_dwarf_string_at(const pt_dwarf_file *file, pt_dwarf_section secti
 
 /* ---- dwarf_form.c: values of attributes ---- */
 
-/* The size of a form's value in a unit's entries; -1: it varies; -2: the form is unknown. */
+/* The size in bytes of a form's value in a unit's entries; -1 if the size varies; -2 if the form is
+ * unknown. */
 int pt_dwarf_form_bytes(const pt_dwarf_unit *unit, unsigned form);
 /* Skips a value of varying size. */
 void pt_dwarf_skip_form(const pt_dwarf_unit *unit, pt_dwarf_cursor *c, unsigned form);
 /* Reads a value. implicit: the value of DW_FORM_implicit_const. */
 pt_dwarf_value pt_dwarf_read_form(const pt_dwarf_unit *unit, pt_dwarf_cursor *c, unsigned form,
                                   int64_t implicit);
-/* The string of a value. NULL: not a string, or out of bounds. */
+/* The string of a value; NULL if the value is not a string, or the string is out of bounds. */
 const char *pt_dwarf_text_of(const pt_dwarf_unit *unit, const pt_dwarf_value *value);
 /* The address of a value. False: not an address, or out of bounds. */
 bool pt_dwarf_addr_of(const pt_dwarf_unit *unit, const pt_dwarf_value *value, uint64_t *ret_addr);
@@ -184,7 +185,7 @@ typedef struct {
     uint16_t sibling_skips; /* number of those before DW_AT_sibling */
     uint32_t skip_first;
     uint32_t tail_bytes;    /* bytes after the last of these steps */
-    uint32_t sibling_bytes; /* bytes from the last step before DW_AT_sibling to it */
+    uint32_t sibling_bytes; /* bytes from the last step before DW_AT_sibling to that attribute */
     uint16_t sibling_form;
     uint16_t read_count; /* number of steps that also stop at addresses; for FUNCTION and INLINED */
     uint32_t read_first;
@@ -207,11 +208,11 @@ typedef struct {
 
 /* Frees the table's memory. */
 void pt_dwarf_abbrevs_done(pt_dwarf_abbrevs *table);
-/* True if the table is the one of this unit. */
+/* True if the table is that of this unit. */
 bool pt_dwarf_abbrevs_are_of(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit);
 /* Reads the unit's table. Returns the number of bytes read. */
 uint64_t pt_dwarf_abbrevs_read(pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit);
-/* The abbreviation of a code; NULL if the table has none. */
+/* The abbreviation with that code; NULL if the table has no such abbreviation. */
 const pt_dwarf_abbrev *pt_dwarf_abbrev_search(const pt_dwarf_abbrevs *table, uint64_t code);
 static inline const pt_dwarf_abbrev *pt_dwarf_abbrev_of(const pt_dwarf_abbrevs *table,
                                                         uint64_t code)
@@ -255,7 +256,7 @@ typedef struct {
  * nothing is to be freed. */
 void pt_dwarf_ranges_init(pt_dwarf_ranges *ranges, const pt_dwarf_unit *unit,
                           const pt_dwarf_extent *extent);
-/* The next range. Includes empty ranges, and those of code that the linker removed. */
+/* Gets the next range. Includes empty ranges, and ranges of code that the linker removed. */
 bool pt_dwarf_ranges_next(pt_dwarf_ranges *ranges, uint64_t *ret_addr, uint64_t *ret_end_addr);
 
 /* ---- dwarf_split.c: units with their entries in other files ---- */
@@ -307,7 +308,8 @@ typedef struct {
     uint32_t file, line, column; /* file PT_NONE: no row covers the address */
 } pt_dwarf_row;
 
-/* Reads the header of the unit's line table. False: the unit has none, or it is unreadable. */
+/* Reads the header of the unit's line table. Returns false if the unit has no line table, or the
+ * header is unreadable. */
 bool pt_dwarf_line_table_read(pt_dwarf_line_table *table, const pt_dwarf_unit *unit);
 void pt_dwarf_line_table_done(pt_dwarf_line_table *table);
 /* Runs the program and sets rows[i] for each address that a row covers. addrs: ascending. code: the
@@ -332,7 +334,7 @@ struct pt_dwarf {
     unsigned worker_count;
     bool as_written;            /* pt_object_keep_as_written */
     bool keeps_clones;          /* pt_object_keep_clones */
-    _Atomic uint64_t work_left; /* the rest of the current call's budget: bytes and steps */
+    _Atomic uint64_t work_left; /* what is left of the current call's budget, in bytes and steps */
 };
 
 /* True if addr is in the image's code. Debug information keeps descriptions of functions that the
@@ -350,7 +352,7 @@ static inline bool pt_dwarf_is_code(const pt_code_range *code, size_t count, uin
 typedef struct {
     uint64_t off;         /* offset of its entry, in the unit of the walk */
     uint32_t parent;      /* the node into which it is inlined, or PT_NONE */
-    uint32_t first, last; /* the first and last of the wanted addresses that it contains */
+    uint32_t first, last; /* the first and last of the wanted addresses that the node contains */
     uint32_t function;    /* row of `functions`, set by pt_dwarf_name_nodes; PT_NONE before */
     const char *call_file;
     uint32_t call_line, call_column;

@@ -14,7 +14,7 @@
 
 enum { HOPS_MAX = 16 };
 
-/* The attributes of one entry; form 0: it lacks the attribute. */
+/* The attributes of one entry; a form is 0 if the entry lacks the attribute. */
 typedef struct {
     pt_dwarf_value name, linkage_name, declared_file, declared_line;
     pt_dwarf_value call_file, call_line, call_column;
@@ -210,8 +210,8 @@ static void qualify_names(pt_dwarf_worker *w, bare *items, size_t count)
     }
 }
 
-/* Sets the linkage name of functions for which the debug information has none. In C it equals the
- * name; in C++ it is unknown, and becomes "". */
+/* Sets the linkage name of functions for which the debug information has none. In C the linkage
+ * name equals the name; in C++ it is unknown, and becomes "". */
 static void name_as_written(pt_dwarf_worker *w, const pt_dwarf_unit *unit)
 {
     for (size_t i = 0; i < w->functions.count; i++) {

@@ -30,7 +30,7 @@ enum {
      * information. */
     RATIO_MAX = 64,
     RATIO_FREE_BYTES = 64 << 20,
-    MEMORY_SHARE = 2, /* limit relative to free memory: the reader's tables need memory too */
+    MEMORY_SHARE = 2, /* limit relative to free memory: the reader's tables also need memory */
 };
 #define INFLATED_MAX (UINT64_C(16) << 30) /* of all sections of a file */
 
@@ -91,7 +91,8 @@ static void read_header(const pt_elf *elf, const pt_elf_section *s, bool is_gnu,
     b->data = c.pos;
 }
 
-/* Finds the sections. A split file has both kinds of names; its own sections are the ".dwo" ones.
+/* Finds the sections. A split file has both kinds of names; its own sections are those with
+ * ".dwo".
  */
 static void find_sections(const pt_elf *elf, bool is_split, found_section *found)
 {

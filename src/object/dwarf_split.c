@@ -20,7 +20,7 @@ void pt_dwarf_splits_done(pt_dwarf_splits *splits)
     free(splits->files.items);
 }
 
-/* Finds the file and lists its units. NULL: not found or unreadable. */
+/* Finds the file and lists its units. Returns NULL if the file is not found or unreadable. */
 static pt_dwarf_file *open_split_file(pt_dwarf_splits *splits, const pt_companion *wanted,
                                       uint64_t *budget)
 {

@@ -90,7 +90,7 @@ static const contribution *contribution_of(const contributions *list, uint64_t i
 
 /* ---- headers ---- */
 
-/* Reads a unit's header and moves c past it. False: an unknown version. */
+/* Reads a unit's header and moves c past the header. Returns false if the version is unknown. */
 static bool read_header(pt_dwarf_unit *unit, pt_dwarf_cursor *c)
 {
     unit->version = pt_dwarf_u16(c);
@@ -166,7 +166,7 @@ static bool find_abbrev(pt_dwarf_cursor *c, uint64_t code, uint64_t *ret_tag)
     return false;
 }
 
-/* Reads the attributes of the first entry. Returns its tag, or 0. */
+/* Reads the attributes of the first entry. Returns the entry's tag, or 0 if it cannot be read. */
 static uint64_t read_root(const pt_dwarf_unit *unit, root_values *root, uint64_t *budget)
 {
     pt_dwarf_cursor entry = pt_dwarf_entry_cursor(unit, unit->root_off);
@@ -214,7 +214,7 @@ static void read_first_entry(pt_dwarf_unit *unit, const contribution *part, uint
 {
     root_values root = {0};
     const uint64_t tag = read_root(unit, &root, budget);
-    /* Where the unit's tables start if its first entry does not state it. */
+    /* Where the unit's tables start if its first entry does not state their place. */
     const bool has_headers = unit->version >= 5;
     const uint64_t header_bytes = unit->offset_bytes == 8 ? 16 : 8;
     unit->str_offsets_base = (has_headers ? header_bytes : 0) + part->str_offsets_off;

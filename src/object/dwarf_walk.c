@@ -1,8 +1,8 @@
 /* dwarf_walk.c: walks the entries of a unit once, for all wanted addresses of the unit.
  *
- * It skips types, and functions without a wanted address: by DW_AT_sibling if the compiler wrote
- * it, else entry by entry. Nothing recurses: the nesting depth is a counter, or an array with one
- * number for each level, and each level takes a byte of the file. */
+ * The walk skips types, and functions without a wanted address: by DW_AT_sibling if the compiler
+ * wrote that attribute, else entry by entry. Nothing recurses: the nesting depth is a counter, or
+ * an array with one number for each level, and each level takes a byte of the file. */
 
 #include "base/grow.h"
 #include "base/plain/ascending.h"
@@ -17,7 +17,7 @@ static inline void skip_value(const pt_dwarf_unit *unit, pt_dwarf_cursor *c, uns
     if (form == DW_FORM_exprloc)
         pt_dwarf_advance(c, pt_dwarf_uleb(c));
     else if (form == DW_FORM_string)
-        /* Strings here are short: longer ones are in .debug_str. */
+        /* Strings in .debug_info are short: longer strings are in .debug_str. */
         while (c->pos < c->end && *c->pos++ != 0) {
         }
     else
@@ -48,8 +48,8 @@ static inline const uint8_t *place_ahead(const pt_dwarf_unit *unit, const pt_dwa
     return entry.unit == unit && base + entry.off > after ? base + entry.off : NULL;
 }
 
-/* The position of the entry's next sibling, by DW_AT_sibling. c is at its attributes. NULL: no
- * DW_AT_sibling, or it does not point forwards in the unit. */
+/* The position of the entry's next sibling, by DW_AT_sibling. c is at the entry's attributes.
+ * Returns NULL if there is no DW_AT_sibling, or it does not point forwards in the unit. */
 static inline const uint8_t *sibling_of(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit,
                                         const pt_dwarf_abbrev *a, pt_dwarf_cursor c)
 {
@@ -105,7 +105,7 @@ static inline pt_dwarf_value value_at(const pt_dwarf_abbrevs *table, const pt_dw
                               table->attributes.items[step->attribute].implicit);
 }
 
-/* Reads an entry's addresses and its sibling, and moves c past its attributes. */
+/* Reads an entry's addresses and its sibling, and moves c past the entry's attributes. */
 static pt_dwarf_extent read_extent(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit,
                                    const pt_dwarf_abbrev *a, pt_dwarf_cursor *c,
                                    pt_dwarf_value *ret_sibling)
@@ -180,7 +180,8 @@ static inline void claim_range(walk *w, claims *s, uint64_t addr, uint64_t end_a
 
 /* Does the unit lack lists of ranges, as strict DWARF 2 does? Then the entry of a function whose
  * code lies in several places has only the first place, and calls inlined into the function may lie
- * in the others. For the cold part of a function gcc writes a second function, without the calls.
+ * in the other places. For the cold part of a function gcc writes a second function, without the
+ * calls.
  */
 static inline bool lacks_ranges(const walk *w)
 {
@@ -188,7 +189,7 @@ static inline bool lacks_ranges(const walk *w)
 }
 
 /* Makes a node of the wanted addresses in the entry's ranges. An inlined call takes only addresses
- * of its parent. PT_NONE: no wanted address is in the ranges. */
+ * of its parent. Returns PT_NONE if no wanted address is in the ranges. */
 static uint32_t claim_node(walk *w, uint64_t off, const pt_dwarf_extent *extent, uint32_t parent)
 {
     pt_dwarf_worker *worker = w->worker;
@@ -244,8 +245,8 @@ static inline bool reaches_depth(walk *w, pt_dwarf_depth depth)
     return w->depth >= depth;
 }
 
-/* Decides how to treat an entry; c is at its attributes. INTO: c is past them, and *ret_node is the
- * function of its children. OVER: c has not moved. */
+/* Decides how to treat an entry; c is at the entry's attributes. If the decision is INTO, c is past
+ * these, and *ret_node is the function of the entry's children. If it is OVER, c has not moved. */
 static decision decide_entry(walk *w, const pt_dwarf_abbrev *a, uint64_t off, uint32_t around,
                              pt_dwarf_cursor *c, uint32_t *ret_node)
 {

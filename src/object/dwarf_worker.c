@@ -8,7 +8,8 @@
 
 enum {
     CHUNK_BYTES = 64 << 10,
-    FILES_KEPT = 1 << 18, /* limit of files in line tables; beyond it the tables are dropped */
+    FILES_KEPT = 1 << 18, /* limit of files in line tables; when there are more, the tables are
+                           * dropped */
 };
 
 pt_dwarf_worker *pt_dwarf_worker_new(pt_dwarf *dwarf)

@@ -25,7 +25,7 @@ enum {
     MAGIC_1_20 = 0xfffffff1,
     PCDATA_INLINE_TREE = 2,
     FUNCDATA_INLINE_TREE = 3,
-    NAME_WORK_MAX = 1 << 20,       /* steps over values, for one address's name */
+    NAME_WORK_MAX = 1 << 20,       /* steps over values, to find the name of one address */
     LEVELS_MAX = 256,              /* of inlined calls */
     WORDS_BEFORE_GOFUNC_1_18 = 38, /* in runtime.moduledata */
     WORDS_BEFORE_GOFUNC_1_20 = 40,
@@ -40,7 +40,7 @@ struct pt_go_table {
     uint8_t quantum, word_bytes;
     uint64_t function_count, text_addr;
     uint64_t names_off, units_off, files_off, values_off, functions_off;
-    uint64_t trees_addr; /* base of the offsets of inline trees; 0: unknown */
+    uint64_t trees_addr; /* base of the offsets of inline trees; 0 if unknown */
     uint64_t work_left;
     PT_VECTOR(pt_object_frame) frames;
 };
@@ -93,8 +93,8 @@ static uint64_t symbol_addr(const pt_elf *elf, const char *name, const char *old
     return 0;
 }
 
-/* The word at an index of runtime.moduledata. Its first word is the table's address, by which it is
- * found in the data: stripped programs have no symbol for it. */
+/* The word at an index of runtime.moduledata. The first word of runtime.moduledata is the table's
+ * address, by which moduledata is found in the data: stripped programs have no symbol for it. */
 static uint64_t module_word(const pt_go_table *t, unsigned index)
 {
     pt_elf_section s;

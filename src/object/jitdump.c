@@ -147,9 +147,9 @@ static bool is_file_name(const char *text, size_t length)
     return length > 0;
 }
 
-/* Reads lines. They stay in the table whether or not their load follows. A file named "\xff" is
- * that of the line before. A record with an invalid name is dropped, since the rest of it is
- * misplaced. */
+/* Reads lines. They stay in the table whether or not their load follows. The file name "\xff"
+ * stands for the file of the previous line. A record with an invalid name is dropped, since the
+ * part after that name is misplaced. */
 static void read_debug(reading *r, cursor *c)
 {
     r->debug_addr = take_number(c, 8);

@@ -1,7 +1,7 @@
 /* lazy_capstone.c: loads capstone on first use. Linking it would slow down each start of the
- * program, since the loader must relocate its tables (0.8 ms, as much as the rest of the start). So
- * this file defines the capstone functions that pitot calls, under their own names; the first call
- * loads the library. Without the library, cs_support returns false and cs_open fails. */
+ * program, since the loader must relocate capstone's tables (0.8 ms, as much as all else at the
+ * start). So this file defines the capstone functions that pitot calls, under their own names; the
+ * first call loads the library. Without the library, cs_support returns false and cs_open fails. */
 #include <capstone/capstone.h>
 #include <pthread.h>
 #include <stddef.h>

@@ -84,7 +84,7 @@ static const pt_function_symbol *find_symbol(const pt_nearest *nearest, uint32_t
     return best;
 }
 
-/* The allocated section that contains an address; 0: none. */
+/* The index of the allocated section that contains an address; 0 if there is none. */
 static uint32_t section_of(const pt_elf *elf, uint64_t addr)
 {
     pt_elf_section section;

@@ -39,12 +39,13 @@ typedef enum {
 typedef struct pt_companion {
     pt_companion_kind kind;
     const char *image_path;
-    pt_elf_id build_id;    /* required build id; bytes NULL: unknown; never set for DWP and DWO */
+    pt_elf_id build_id;    /* required build id; its bytes are NULL if it is unknown, and always for
+                            * DWP and DWO */
     const char *link_name; /* file name in the image's debug link, or (DWO) in the unit; or NULL */
     bool has_crc;          /* link_crc is known: the CRC-32 of the whole file */
     uint32_t link_crc;
     const char *folder; /* DWO: folder of link_name if that is relative; or NULL */
-    uint64_t dwo_id;    /* DWO: id of the unit; the object checks it itself */
+    uint64_t dwo_id;    /* DWO: id of the unit; the object checks this id itself */
 } pt_companion;
 
 /* Finds a companion; the object takes over *ret_file. False: not found. Called only during a call
@@ -53,9 +54,9 @@ typedef bool pt_find_companion(void *context, const pt_companion *wanted, pt_ima
 
 typedef struct pt_object pt_object;
 
-/* Opens an object. Takes over *image in any case and leaves it empty. find may be NULL.
- * PT_ERR_FORMAT: not an ELF file. PT_ERR_UNSUPPORTED: a relocatable file, whose sections have no
- * addresses yet. */
+/* Opens an object. Takes over *image in any case and leaves it empty. find may be NULL. Fails with
+ * PT_ERR_FORMAT if the file is no ELF file; PT_ERR_UNSUPPORTED if it is a relocatable file, whose
+ * sections have no addresses yet. */
 pt_status pt_object_open(pt_image_file *image, pt_find_companion *find, void *context,
                          pt_object **ret_object, pt_error *reterr);
 void pt_object_free(pt_object *object); /* accepts NULL */
@@ -69,14 +70,15 @@ const pt_elf *pt_object_elf(const pt_object *object);
 
 typedef enum {
     PT_OBJECT_SYMBOLS, /* symbol tables only: one frame, no lines */
-    PT_OBJECT_LINES,   /* DWARF where it covers the address, else the symbol */
+    PT_OBJECT_LINES,   /* DWARF where DWARF covers the address, else the symbol */
 } pt_object_detail;
 
 /* The sources that the object has. Finds and opens the necessary companions. For PT_OBJECT_SYMBOLS
  * the fields about lines stay empty. */
 typedef struct pt_object_facts {
     uint32_t symbol_count; /* symbols of code */
-    bool is_dynamic_only; /* they are of .dynsym: exported symbols only, since the file was stripped
+    bool is_dynamic_only; /* the symbols are those of .dynsym: exported symbols only, since the file
+                           * was stripped
                            */
     bool has_lines;       /* the DWARF has units */
     const char *debug_path;  /* the separate debug file in use, or NULL */
@@ -105,16 +107,18 @@ typedef struct pt_object_symbol {
 bool pt_object_symbol_at(pt_object *object, uint64_t addr, pt_object_symbol *ret_symbol);
 
 /* Finds the bounds of the piece of code around addr by the image's unwind tables, which strip
- * keeps: a function, or a part of one that the compiler placed elsewhere (foo.cold). The name is
- * "". False: no entry covers addr. */
+ * keeps: a function, or a part of a function that the compiler placed elsewhere (foo.cold). The
+ * name is "". Returns false if no entry covers addr. */
 bool pt_object_code_at(pt_object *object, uint64_t addr, pt_object_symbol *ret_symbol);
 
 /* The function that binutils shows for an address without a line: the nearest function symbol
- * before it in its section, at any distance. False: none, or the address lies in no loaded section.
+ * before the address in its section, at any distance. Returns false if there is none, or if the
+ * address lies in no allocated section.
  */
 typedef struct pt_object_nearest {
     const char *name; /* as linked */
-    /* Of the STT_FILE symbol before it; NULL: unknown. Lives as long as the object. */
+    /* The name of the STT_FILE symbol before it in the table; NULL if unknown. Lives as long as the
+     * object. */
     const char *file;
     uint64_t addr;
 } pt_object_nearest;
@@ -136,7 +140,7 @@ typedef struct pt_object_frame {
     const char *name;
     const char *file; /* of the line, joined with the unit's directories, "." and "x/.." removed;
                          "": unknown */
-    uint32_t line, column; /* of the address, or of the call of the previous frame; 0: unknown */
+    uint32_t line, column; /* of the address, or of the call of the previous frame; 0 if unknown */
     uint32_t start_line;   /* line of the function's declaration, if that is in `file`; or 0 */
 } pt_object_frame;
 
@@ -145,8 +149,8 @@ typedef struct pt_object_frame {
 typedef void pt_object_sink(void *context, size_t index, const pt_object_frame *frames,
                             size_t frame_count, uint64_t symbol_bytes);
 
-/* The path of a file of the object that shrank after it was opened; results from it may be wrong or
- * incomplete. NULL: none did. Lives as long as the object. */
+/* The path of a file of the object that shrank after it was opened; results from that file may be
+ * wrong or incomplete. NULL if no file shrank. Lives as long as the object. */
 const char *pt_object_shrunk(const pt_object *object);
 
 /* Call before the first look or resolve. Afterwards paths are the joined parts of DWARF's paths,
@@ -162,8 +166,8 @@ void pt_object_keep_as_written(pt_object *object);
 void pt_object_keep_clones(pt_object *object);
 
 /* Resolves many ascending addresses at once. The work is one walk over each compilation unit that
- * contains any of them; units run in parallel on the pool (NULL: inline). Calls the sink on this
- * thread, once for each address with a name; the order depends only on the file and the addresses.
- * Returns the number of addresses with a name. */
+ * contains any of these addresses; units are walked in parallel on the pool (NULL: one after the
+ * other on this thread). Calls the sink on this thread, once for each address with a name; the
+ * order depends only on the file and the addresses. Returns the number of addresses with a name. */
 size_t pt_object_resolve(pt_object *object, pt_object_detail detail, const uint64_t *addrs,
                          size_t count, pt_pool *pool, pt_object_sink *sink, void *context);

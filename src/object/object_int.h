@@ -47,7 +47,7 @@ typedef struct {
 } pt_nearest;
 
 /* Lists function symbols. image: provides the sections; symbols: the file with the symbols, the
- * image itself or its debug file. nearest refers to both. */
+ * image itself or its debug file. *nearest keeps pointers to both files. */
 void pt_nearest_init(pt_nearest *nearest, const pt_elf *image, const pt_elf *symbols);
 void pt_nearest_done(pt_nearest *nearest);
 /* The nearest function symbol at or before addr in its section, or NULL. */
@@ -87,7 +87,7 @@ bool pt_plt_find(pt_plt *plt, uint64_t addr, pt_object_symbol *ret_symbol);
 typedef struct pt_dwarf pt_dwarf;
 
 /* A range of addresses with code. Debug information of other addresses describes code that the
- * linker removed. An empty list: any address may be code. */
+ * linker removed. If the list of ranges is empty, any address may be code. */
 typedef struct {
     uint64_t addr, end_addr;
 } pt_code_range;
@@ -112,7 +112,8 @@ pt_dwarf *pt_dwarf_open(const pt_dwarf_source *source, pt_error *reterr);
 void pt_dwarf_free(pt_dwarf *dwarf); /* accepts NULL */
 
 /* Calls the sink for each address with a function in the DWARF, or with a line there and a symbol,
- * and sets done[i] for it. symbols: names for functions without a full name in DWARF. */
+ * and sets done[i] for such an address. symbols: names for functions without a full name in
+ * DWARF. */
 void pt_dwarf_resolve(pt_dwarf *dwarf, const uint64_t *addrs, size_t count, bool *done,
                       const pt_symbol_index *symbols, pt_pool *pool, pt_object_sink *sink,
                       void *context);
@@ -125,15 +126,16 @@ typedef PT_VECTOR(pt_code_range) pt_pieces; /* ascending */
  * afterwards. */
 void pt_pieces_init(pt_pieces *pieces, const pt_elf *elf);
 void pt_pieces_done(pt_pieces *pieces);
-/* The piece that holds a linked address, as a symbol without a name. False: no piece holds it. */
+/* The piece that holds a linked address, as a symbol without a name. Returns false if no piece
+ * holds the address. */
 bool pt_pieces_find(const pt_pieces *pieces, uint64_t addr, pt_object_symbol *ret_symbol);
 
 /* ---- gopclntab.c: functions, lines and inlined calls from the table of Go's runtime ---- */
 
 typedef struct pt_go_table pt_go_table;
 
-/* NULL when the image has no such table, or one of a release before Go 1.16. The result refers to
- * elf. */
+/* Opens Go's table. Returns NULL when the image has no such table, or the table of a release before
+ * Go 1.16. The result keeps a pointer to elf. */
 pt_go_table *pt_go_table_open(const pt_elf *elf);
 void pt_go_table_free(pt_go_table *table); /* accepts NULL */
 /* The number of functions in the table. */

@@ -1,5 +1,5 @@
 /* plt.c: names the stubs through which a program calls into libraries ("puts@plt"). No symbol
- * covers them.
+ * covers these stubs.
  *
  *   stub        ... jmp *slot(%rip)        in .plt, .plt.sec, .plt.got
  *   relocation  slot -> dynamic symbol     in .rela.plt, .rela.dyn

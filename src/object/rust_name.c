@@ -144,7 +144,7 @@ static void read_type(parser *p)
     }
 }
 
-/* A type and its value in hexadecimal; "p" for none. */
+/* Reads a type and the constant's value in hexadecimal, or "p" if there is no value. */
 static void read_constant(parser *p)
 {
     if (eat_char(p, 'B')) {

@@ -3,8 +3,8 @@
  *   symbol table -> candidates (code, named), sorted by address
  *                -> disjoint ranges, each with its symbol
  *
- * Sized symbols are overlaid in the order of their addresses, so an inner one hides a part of the
- * outer one. The remaining addresses go to symbols without a size. */
+ * Sized symbols are overlaid in the order of their addresses, so an inner symbol hides a part of
+ * the outer symbol. The remaining addresses go to symbols without a size. */
 #include "object/object_int.h"
 
 #include <elf.h>
@@ -107,8 +107,8 @@ static void collect_candidates(const pt_elf_symbols *table, uint8_t number, cand
 
 /* ---- order ---- */
 
-/* Sorts by address: a stable radix sort of 11 bits a pass, least significant first. It skips passes
- * over bits that are equal in all addresses. */
+/* Sorts by address: a stable radix sort with 11 bits per pass, least significant first. It skips
+ * passes over bits that are equal in all addresses. */
 static void sort_by_address(candidates *list)
 {
     enum { BITS = 11, BUCKETS = 1 << BITS };
@@ -139,7 +139,7 @@ static void sort_by_address(candidates *list)
 }
 
 /* Orders symbols with equal start by precedence. Compares a limited part of the names, since a file
- * can have millions of long equal ones. */
+ * can have millions of long equal names. */
 static int by_preference(const void *x, const void *y, void *context)
 {
     const candidate *a = x, *b = y;
@@ -198,7 +198,7 @@ static void lay_until(layer *l, uint64_t upto)
 }
 
 /* Opens `count` symbols with equal start, in order of precedence. A symbol stays open only if it
- * ends after all symbols that come before it; the first one goes on top. */
+ * ends after all symbols that come before it; the first symbol goes on top. */
 static void open_group(layer *l, const candidate *first, size_t count)
 {
     const size_t bottom = l->open.count;
