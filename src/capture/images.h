@@ -57,11 +57,12 @@ typedef struct pt_image {
 } pt_image;
 
 typedef struct pt_images {
-    pt_table_cache cache;      /* folder NULL: tables are not kept on disk */
-    bool wants_interp;         /* files are read for facts about interpreters; for facts about Java
+    pt_table_cache cache; /* folder NULL: tables are not kept on disk */
+    bool wants_interp;    /* files are read for facts about interpreters; for facts about Java
                                 * they are always read */
-    bool wants_locks;          /* see pt_interp_image.lock_waits */
-    PT_VECTOR(pt_image *) all; /* one allocation per image, since modules point to the tables of
+    bool wants_locks;     /* see pt_interp_image.lock_waits */
+    PT_VECTOR(pt_image *)
+    all; /* one allocation per image, since modules point to the tables of
                                 * images */
     pt_index index;
     pt_index of_id;    /* build id -> the images with that build id that had tables of their own */

@@ -7,7 +7,7 @@
  *       pt_dwarf_unit   a unit of the file's .debug_info
  *     range[]         addresses -> unit
  *
- *   resolve addresses -> units that contain them -> one task per unit, on any thread
+ *   resolve           addresses -> units that contain them -> one task per unit, on any thread
  *     pt_dwarf_worker   a thread's state across tasks: tables, columns, strings
  *
  * The caller's thread makes all of a pt_dwarf except the workers; tasks only read it. */
