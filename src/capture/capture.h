@@ -37,8 +37,7 @@ typedef struct pt_capture_facts {
     uint64_t stacks;    /* samples taken, regardless of weight */
     uint64_t walked;    /* of these stacks: unwound in the kernel */
     pt_capture_frames frames[PT_JOURNAL_LANGUAGES];
-    uint64_t named_gone;     /* frames of an interpreter whose function was gone before its name was
-                          * read */
+    uint64_t named_gone;     /* interpreted frames whose function was gone before it was named */
     uint64_t lost;           /* samples lost because the ring was full: see pt_capture_lost */
     uint64_t unwritten;      /* samples, at most, that are missing because a disk was full */
     uint64_t throttled;      /* times that the kernel throttled an event */
@@ -46,8 +45,7 @@ typedef struct pt_capture_facts {
     uint64_t period_ns;      /* of clock events; else 0 */
     uint64_t period;         /* of other events; 0 if the period varies */
     uint64_t seen_ns;        /* CPU time in all samples; 0 if the event is no clock */
-    uint64_t not_sampled_ns; /* part of seen_ns that no sample shows; this part has rows of its
-                              * own */
+    uint64_t not_sampled_ns; /* part of seen_ns that no sample shows; has rows of its own */
     uint64_t used_ns;        /* CPU time of the targets; 0 if unknown */
     uint64_t own_ns;         /* CPU time of the recorder itself, not in used_ns */
     uint64_t events_seen;    /* event count in all samples, if the event is no clock */
@@ -105,8 +103,7 @@ typedef enum pt_walk_wish {
     PT_WALK_OR_FAIL, /* always: otherwise pt_capture_new fails */
     PT_WALK_FIRST,   /* from the first sample on, if possible: pt_capture_new loads the program,
                       * which takes 0.04 s */
-    PT_WALK_SOON,    /* if possible, from the moment when the program is loaded; loading begins a
-                   * little after the recording */
+    PT_WALK_SOON,    /* if possible, as soon as it is loaded; loading begins after the recording */
 } pt_walk_wish;
 
 typedef struct pt_capture_options {

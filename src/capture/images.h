@@ -58,12 +58,10 @@ typedef struct pt_image {
 
 typedef struct pt_images {
     pt_table_cache cache; /* folder NULL: tables are not kept on disk */
-    bool wants_interp;    /* files are read for facts about interpreters; for facts about Java
-                                * they are always read */
-    bool wants_locks;     /* see pt_interp_image.lock_waits */
-    PT_VECTOR(pt_image *)
-    all; /* one allocation per image, since modules point to the tables of
-                                * images */
+    bool
+        wants_interp; /* read files for facts about interpreters; those about Java are always read */
+    bool wants_locks;          /* see pt_interp_image.lock_waits */
+    PT_VECTOR(pt_image *) all; /* one allocation each, since modules point to their tables */
     pt_index index;
     pt_index of_id;    /* build id -> the images with that build id that had tables of their own */
     size_t read_count; /* files that were read since the last sweep */

@@ -34,7 +34,7 @@ typedef struct {
     /* NULL, or the table of the places that hold the base register: few modules need it. */
     const pt_unwind_table *base_table;
     bool has_runtime; /* the module may have code of a runtime that keeps frames in its own way
-                      * (copied.h) */
+                       * (copied.h) */
 } pt_unwind_module;
 
 /* All code of a process at one time. Immutable: each change of the code makes a new value. */
@@ -98,7 +98,7 @@ typedef struct {
     const uint64_t *regs;
     uint64_t base;     /* the base register (pt_machine.base), with has_base */
     bool has_base;     /* base is known: in the innermost frame by regs; in other frames only if the
-                      * code of all frames inside them is of modules with a base_table */
+                        * code of all frames inside them is of modules with a base_table */
     bool is_return;    /* pc is a return address, so the call is before it; else pc is the current
                           instruction */
     bool is_fp_lost;   /* fp is not known */
