@@ -57,9 +57,8 @@ typedef struct pt_image {
 } pt_image;
 
 typedef struct pt_images {
-    pt_table_cache cache; /* folder NULL: tables are not kept on disk */
-    bool
-        wants_interp; /* read files for facts about interpreters; those about Java are always read */
+    pt_table_cache cache;      /* folder NULL: tables are not kept on disk */
+    bool wants_interp;         /* files are read for facts about interpreters (for Java always) */
     bool wants_locks;          /* see pt_interp_image.lock_waits */
     PT_VECTOR(pt_image *) all; /* one allocation each, since modules point to their tables */
     pt_index index;

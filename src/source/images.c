@@ -234,7 +234,7 @@ static bool try_folder(const trial *t, const char *dir, pt_image_file *ret_file)
 static char *folder_of(const char *path);
 
 /* Tries the paths of one folder of PPROF_BINARY_PATH, in google/pprof's order
-                                           * (internal/driver/fetch.go). */
+ * (internal/driver/fetch.go). */
 static bool try_binary_dir(const trial *t, const char *dir, const char *path,
                            pt_image_file *ret_file)
 {
