@@ -6,8 +6,8 @@
 #include "interp/ruby.h"
 #include "interp/v8.h"
 
-/* Does the path's base name begin with the name, or with lib and the name? Returns the text after
- * the name; NULL if not. */
+/* Returns the text after the name if the path's base name begins with the name, or with lib and the
+ * name; else NULL. */
 static const char *behind_name(const char *path, const char *name, bool *ret_is_library)
 {
     const char *const slash = strrchr(path, '/');
@@ -18,8 +18,8 @@ static const char *behind_name(const char *path, const char *name, bool *ret_is_
     return strncmp(at, name, bytes) == 0 ? at + bytes : NULL;
 }
 
-/* Is the rest of a file name a version? For a library: .so, perhaps with a version before or after
- * it. */
+/* Is `at`, the end of a file name, a version? For a library: .so, perhaps with a version before or
+ * after .so. */
 static bool is_version(const char *at, bool is_library)
 {
     at += strspn(at, "0123456789.");

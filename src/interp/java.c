@@ -340,9 +340,9 @@ static bool read_signed(const reading *r, uint64_t *at, int32_t *ret)
     return true;
 }
 
-/* The table has pairs of differences, of bytecode and of line: one byte for small ones (5 and 3
- * bits), else 255 and two numbers; 0 ends it. The result is the last pair that begins at or before
- * the place. */
+/* The table has pairs of differences, of bytecode and of line: one byte for small differences (5
+ * and 3 bits), else 255 and two numbers; 0 ends the table. The result is the last pair that begins
+ * at or before the place. */
 int32_t pt_java_line(const pt_java_vm *vm, pt_interp_read *read, void *arg,
                      const pt_java_method *method, int32_t bci)
 {

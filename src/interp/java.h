@@ -2,12 +2,12 @@
  * callback.
  *
  *   pc in the code cache ---> blob: an nmethod (the code of a method), the interpreter, or a stub
- *   pc in an nmethod     ---> scopes: the method and those that were inlined into it
+ *   pc in an nmethod     ---> scopes: the method and the methods inlined into it
  *   frame                ---> its caller's frame (java_walk.c)
  *
  * libjvm.so exports tables of its types and fields (gHotSpotVMStructs), which debuggers read. All
- * offsets come from them. The tables lack the form of compressed numbers, the places in a frame of
- * the interpreter, and the address of a method's lines: these depend on the version.
+ * offsets come from these tables. The tables lack the form of compressed numbers, the places in a
+ * frame of the interpreter, and the address of a method's lines: these depend on the version.
  *
  * The memory may contain anything: each function makes a limited number of reads, all through the
  * callback. Freestanding: no allocation, no lock, no system call, no recursion. */
@@ -36,7 +36,7 @@ enum {
 extern const char *const pt_java_symbols[PT_JAVA_SYMBOLS];
 
 /* The reasons why frames of a virtual machine cannot be read. The user sees the line REASON:
- * PT_JAVA_MISSING. The first reason has the version as argument; 0: unknown. */
+ * PT_JAVA_MISSING. The first reason has the version as argument, or 0 if it is unknown. */
 #define PT_JAVA_UNKNOWN                                                                            \
     "Java %u, whose frames this pitot does not know (it knows HotSpot 11 to 22, and 25, on "       \
     "x86-64)"
@@ -51,8 +51,8 @@ enum { PT_JAVA_HEAPS_MAX = 8 };
 /* A part of the code cache. */
 typedef struct {
     uint64_t low, limit; /* the reserved addresses of the part */
-    uint64_t segments;   /* a byte for each segment; 0: a blob begins in it, n: one begins n
-                          * segments before it */
+    uint64_t segments;   /* a byte for each segment: 0 if a blob begins in that segment, n if the
+                          * blob begins n segments earlier */
     uint32_t log2_segment;
 } pt_java_heap;
 
@@ -87,7 +87,7 @@ typedef struct {
     uint32_t major;      /* version */
     bool is_split;       /* an nmethod has parts outside its blob (since 25) */
     uint8_t least_byte;  /* of a compressed number */
-    uint32_t heap_count; /* 0: the virtual machine has not started yet */
+    uint32_t heap_count; /* 0 if the virtual machine has not started yet */
     pt_java_heap heap[PT_JAVA_HEAPS_MAX];
 } pt_java_vm;
 
@@ -121,13 +121,14 @@ typedef struct {
     uint32_t frame_bytes; /* with the return address; 0: unknown */
     uint32_t complete;    /* offset in the code at which the frame is complete */
     uint8_t kind;         /* pt_java_kind */
-    bool is_native;       /* of an nmethod: it calls a function in C */
+    bool is_native;       /* of an nmethod: its code calls a function in C */
     char name[PT_JAVA_BLOB_NAME_BYTES];
     /* of an nmethod */
     uint64_t method;
     uint32_t compile;        /* number of the compilation */
     uint32_t original_pc;    /* offset in the frame of its pc from before it was deoptimized */
-    uint64_t deopt[2];       /* the pcs that a deoptimized frame has instead; 0: none */
+    uint64_t deopt[2];       /* the pcs that a deoptimized frame has in place of its own; 0 if
+                              * none */
     uint64_t pcs, pcs_limit; /* descriptions of places, ascending */
     uint64_t scopes;         /* the stream of scopes */
     uint64_t metadata;       /* addresses of methods */
@@ -152,7 +153,7 @@ enum { PT_JAVA_SCOPES_MAX = 96 };
 /* Is pc the return address of a call that the nmethod describes? */
 bool pt_java_is_return(pt_interp_read *read, void *arg, const pt_java_blob *nmethod, uint64_t pc);
 /* The methods at a pc of an nmethod, innermost first. If pc is between two described places, the
- * later one is used. Returns their number; 0: the memory does not fit the layout. */
+ * later place is used. Returns the number of methods; 0 if the memory does not fit the layout. */
 uint32_t pt_java_scopes_at(const pt_java_vm *vm, pt_interp_read *read, void *arg,
                            const pt_java_blob *nmethod, uint64_t pc,
                            pt_java_scope ret[PT_JAVA_SCOPES_MAX]);
@@ -173,7 +174,7 @@ bool pt_java_method_at(const pt_java_vm *vm, pt_interp_read *read, void *arg, ui
 /* The line of a place; 0: unknown. */
 int32_t pt_java_line(const pt_java_vm *vm, pt_interp_read *read, void *arg,
                      const pt_java_method *method, int32_t bci);
-/* Copies "package.Class.method", cut at cap bytes. Returns false if it is unreadable. */
+/* Copies "package.Class.method", cut at cap bytes. Returns false if the name is unreadable. */
 bool pt_java_name(const pt_java_vm *vm, pt_interp_read *read, void *arg,
                   const pt_java_method *method, char *to, size_t cap, size_t *ret_bytes);
 /* Copies "package/File.java" likewise; nothing if the file is unknown. */
@@ -196,12 +197,12 @@ typedef struct {
 typedef struct {
     uint64_t pc, sp, fp;
     bool is_return;                    /* pc is a return address */
-    uint64_t bytecode, result, method; /* registers r13, rax and rbx of x86-64; 0: unknown */
+    uint64_t bytecode, result, method; /* registers r13, rax and rbx of x86-64; 0 if unknown */
 } pt_java_frame;
 
 typedef struct {
     uint64_t pc; /* of an nmethod: the place in its code, also if the frame was deoptimized */
-    /* Of a frame of the interpreter: its method and place; method 0: the frame is between two
+    /* Of a frame of the interpreter: its method and place; method is 0 if the frame is between two
      * methods. Of an nmethod's innermost frame that is being made or removed: the compiled method,
      * since no inlined method runs then. Of other frames of an nmethod: method 0, and
      * pt_java_scopes_at has the methods. */

@@ -228,8 +228,8 @@ static bool has_all(const layout_reading *r, uint8_t in)
            (has_field(r, AT(pool_file)) || has_field(r, AT(class_file)));
 }
 
-/* Reads the places of the code cache's parts. Returns false if the virtual machine has not made it
- * yet. */
+/* Reads the places of the code cache's parts. Returns false if the virtual machine has not made its
+ * code cache yet. */
 static bool read_heaps(pt_java_vm *vm, pt_interp_read *read, void *arg)
 {
     enum { SEGMENT_LOG2_MIN = 4, SEGMENT_LOG2_MAX = 16 };

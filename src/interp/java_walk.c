@@ -55,7 +55,7 @@ static bool step_sized(const pt_java_reader *r, pt_java_frame *frame, uint64_t b
 }
 
 /* Steps out of a frame with a frame pointer. The stub that nmethods call first (since version 14)
- * keeps a word of ones between the frame pointer and its return address. */
+ * keeps 8 bytes of ones between the saved frame pointer and the stub's return address. */
 static bool step_by_fp(const pt_java_reader *r, pt_java_frame *frame)
 {
     uint64_t pc, fp, at = frame->fp + WORD;
@@ -96,8 +96,8 @@ static bool is_there(const instructions *code, size_t at, const char *bytes, siz
 /* The byte before the number in `add $N, %rsp` and in `sub $N, %rsp`. */
 enum { ADD = 0xc4, SUB = 0xec };
 
-/* The length of the instruction at offset `at`, if it moves the stack pointer by `bytes`; 0: it is
- * another instruction. move: ADD or SUB. */
+/* The length of the instruction at offset `at`, if that instruction moves the stack pointer by
+ * `bytes`; 0 for any other instruction. move: ADD or SUB. */
 static size_t length_of_move(const instructions *code, size_t at, uint8_t move, uint64_t bytes)
 {
     uint32_t number;
@@ -227,7 +227,7 @@ static bool step_innermost_pushed(const pt_java_reader *r, const pt_java_blob *b
 
 /* ---- the interpreter ---- */
 
-/* Has the innermost frame a frame pointer, but not its method yet? The method is in rbx then. */
+/* Has the innermost frame a frame pointer, but no method yet? The method is then in rbx. */
 static bool is_half_entered(const pt_java_reader *r, const pt_java_frame *frame)
 {
     uint64_t pc;
@@ -235,7 +235,7 @@ static bool is_half_entered(const pt_java_reader *r, const pt_java_frame *frame)
            r->read_stack(r->arg, frame->fp + WORD, &pc) && is_java_return(r, pc);
 }
 
-/* The method of the interpreter's frame at fp, and its place. */
+/* Reads the method of the interpreter's frame at fp, and the place in that method. */
 static bool read_interpreted(const pt_java_reader *r, const pt_java_frame *frame,
                              pt_java_scope *ret)
 {
@@ -303,8 +303,8 @@ static bool is_native_return(const pt_java_reader *r, uint64_t pc)
            (code[0] == CALL && (code[1] == 0x15 || (code[1] & 0xf8) == 0x90));
 }
 
-/* Steps from the innermost frame of a stub that has pushed some words or has a frame pointer. Its
- * return address is found by the call of the stub before it. */
+/* Steps from the innermost frame of a stub that has pushed some words or has a frame pointer. The
+ * stub's return address is recognised by the instruction before it, a call of the stub. */
 static bool step_called(const pt_java_reader *r, const pt_java_blob *stub, pt_java_frame *frame)
 {
     enum { WORDS_MAX = 16 };

@@ -1,8 +1,9 @@
 /* merge.c: see merge.h. */
 #include "interp/merge.h"
 
-/* An evaluator that begins or ends has at most this many native frames inside it: it checks a
- * result by functions that execute no interpreted frames (_Py_CheckFunctionResult, PyErr_Occurred).
+/* An evaluator that begins or ends has at most this many native frames inside it: the evaluator
+ * checks a result by functions that execute no interpreted frames (_Py_CheckFunctionResult,
+ * PyErr_Occurred).
  */
 enum { LEAF = 3 };
 
@@ -62,7 +63,7 @@ static uint32_t count_evaluators(const pt_interp_evaluator *evaluator, const uin
     return found;
 }
 
-/* The number of runs. The last one has no entry mark if frames were cut. */
+/* The number of runs. The last run has no entry mark if frames were cut. */
 static uint32_t count_runs(const uint64_t *frames, uint32_t count)
 {
     uint32_t runs = 0;

@@ -32,7 +32,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* This bit marks a word as a frame of an interpreter. No address of code has it. */
+/* This bit marks a word (a 64-bit number in a chain) as a frame of an interpreter. No address of
+ * code has this bit. */
 #define PT_INTERP_FRAME (UINT64_C(1) << 63)
 #define PT_INTERP_ENTRY (UINT64_C(1) << 62) /* the outermost frame of its run */
 #define PT_INTERP_EMPTY (UINT64_C(1) << 61) /* no frame: marks an evaluator whose run is empty */
@@ -41,7 +42,7 @@
 /* The evaluator's code: its function, and the part of it that a compiler placed elsewhere
  * (NAME.cold). */
 typedef struct {
-    uint64_t low[2], limit[2];     /* low equal to limit: no such part */
+    uint64_t low[2], limit[2];     /* low equals limit if there is no such part */
     uint64_t file_low, file_limit; /* the code segment that contains the evaluator */
     bool begins_early;             /* a run's first frame is made before the evaluator is called */
     bool has_fibers; /* fibers have native stacks of their own, but their frames go on to those who

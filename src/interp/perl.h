@@ -45,12 +45,12 @@ typedef struct {
     unsigned minor;                   /* of 5.minor */
     uint16_t statement, stack, phase; /* in the interpreter */
     uint16_t context_bytes;
-    uint16_t stash_names; /* in the body of a package; 0: after its array of names */
+    uint16_t stash_names; /* in the body of a package; 0 if they follow its array of names */
     uint16_t first_statement, second_statement; /* numbers of the two operations that begin a
                                                  * statement */
 } pt_perl_layout;
 
-/* The layout of a version; NULL: the version is not known. */
+/* The layout of a version; NULL if the version is not known. */
 const pt_perl_layout *pt_perl_layout_of(unsigned minor);
 
 typedef enum {
@@ -66,7 +66,7 @@ typedef struct {
     uint64_t sub;       /* PT_PERL_SUB: its address; else 0 */
     uint64_t statement; /* address of the statement that the frame is at */
     bool is_unbegun;    /* a sub that has run no statement: `statement` is its caller's */
-    bool is_entry; /* the evaluator was called for this frame: it is the outermost of its run */
+    bool is_entry; /* the evaluator was called for this frame, which is the outermost of its run */
 } pt_perl_frame;
 
 /* The state of a walk; its fields are private. */
@@ -75,7 +75,7 @@ typedef struct {
     pt_interp_read *read;
     void *arg;
     uint64_t statement;
-    uint64_t outer, contexts; /* the next stack, and the array of this one; 0: none */
+    uint64_t outer, contexts; /* the next stack, and the array of this stack; 0 if none */
     int64_t index;            /* of the next context */
     uint32_t left;            /* contexts and stacks that may still be read */
     bool has_main;            /* the program's own code runs, and its frame was not given yet */
@@ -94,9 +94,9 @@ pt_interp_step pt_perl_walk_next(pt_perl_walk *walk, pt_perl_frame *ret_frame);
 
 typedef struct {
     pt_perl_kind kind;
-    uint64_t package, name; /* of a sub: shared texts of Perl (HEK); 0: none */
+    uint64_t package, name; /* of a sub: shared texts of Perl (HEK); 0 if none */
     uint64_t file;          /* of the statement: a terminated text */
-    int32_t line;           /* of the statement; 0: unknown */
+    int32_t line;           /* of the statement; 0 if unknown */
     int32_t first_line;     /* of a sub's first statement; 0: unknown */
 } pt_perl_code;
 
@@ -104,8 +104,8 @@ typedef struct {
 bool pt_perl_code_at(const pt_perl_layout *layout, pt_interp_read *read, void *arg,
                      const pt_perl_frame *frame, pt_perl_code *ret);
 
-/* A number for the code of a frame. Different code may get the same number, and then differs in its
- * check. */
+/* A number for the code of a frame. Different code may get the same number; then the checks
+ * differ. */
 static inline uint64_t pt_perl_key(const pt_perl_frame *frame, const pt_perl_code *code)
 {
     return (frame->sub ^ code->file << 1) + (uint64_t)frame->kind + 1;
@@ -121,5 +121,5 @@ bool pt_perl_file(pt_interp_read *read, void *arg, const pt_perl_code *code, cha
                   size_t *ret_bytes);
 
 /* A check that distinguishes code that lies at the same address at different times, from parts of
- * name and file that can be read at once. Returns false if they are unreadable. */
+ * name and file that can be read at once. Returns false if these parts are unreadable. */
 bool pt_perl_check(pt_interp_read *read, void *arg, const pt_perl_code *code, uint64_t *ret_check);

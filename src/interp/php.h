@@ -9,7 +9,7 @@
  * run is marked as called from C, and is no function of C itself.
  *
  * A generator that delegates (yield from) has no frame in this chain while the innermost generator
- * runs. A frame without a function stands for all of them but the innermost:
+ * runs. A frame without a function stands for all these generators but the innermost:
  *
  *   running generator ---> placeholder in generator G ---> caller of G
  *   frames   running  (child of the running one)  ...  G*  caller     (* entry)
@@ -48,13 +48,13 @@ typedef struct {
     uint32_t api;              /* the number of the version in texts of builds: 20220829 */
     uint16_t before_exception; /* in executor_globals: the instruction that threw */
     uint16_t generator_frame, generator_placeholder;
-    uint16_t generator_parent;               /* the generator that this one delegates to */
+    uint16_t generator_parent;               /* the generator to which this generator delegates */
     uint16_t function_count, function_first; /* of instructions; address of the first */
     uint16_t function_file;                  /* the next field is the first line */
     uint16_t unused;
 } pt_php_layout;
 
-/* The layout of a version; NULL: the version is not known. */
+/* The layout of a version; NULL if the version is not known. */
 const pt_php_layout *pt_php_layout_of(uint32_t api);
 /* The same, by the text of a build in the bytes ("API20220829,NTS", followed by a zero), which each
  * module of that build has. Builds with threads and debug builds have other texts. */
@@ -71,8 +71,8 @@ enum { PT_PHP_REG_FRAME = 27, PT_PHP_REG_INSTRUCTION = 28 }; /* x27, x28 */
 
 typedef struct {
     uint64_t addr, function; /* of the frame, and of its function; never 0 */
-    uint64_t instruction;    /* the saved instruction; 0: none */
-    bool is_entry; /* the evaluator was called for this frame: it is the outermost of its run */
+    uint64_t instruction;    /* the saved instruction; 0 if none */
+    bool is_entry; /* the evaluator was called for this frame, which is the outermost of its run */
 } pt_php_frame;
 
 enum { PT_PHP_DELEGATES_MAX = 512 /* generators between a running one and its caller */ };
@@ -83,7 +83,7 @@ typedef struct {
     pt_interp_read *read;
     void *arg;
     uint64_t globals, generator_class;
-    uint64_t next; /* address of the next frame to read; 0: none */
+    uint64_t next; /* address of the next frame to read; 0 if none */
     uint32_t left; /* frames that may still be read */
     uint32_t delegate_count;
     uint64_t delegates[PT_PHP_DELEGATES_MAX]; /* collected frames of generators; the last is given
@@ -130,13 +130,13 @@ static inline bool pt_php_has_instruction(const pt_php_function *f, uint64_t ins
            (instruction - f->first) / BYTES < f->count && (instruction - f->first) % BYTES == 0;
 }
 
-/* The line of a frame; 0: the function has no lines. globals: address of executor_globals, which
- * have the instruction while an exception is being handled. */
+/* The line of a frame; 0 if the function has no lines. globals: the address of executor_globals,
+ * which hold the instruction while an exception is being handled. */
 int32_t pt_php_line(const pt_php_layout *layout, pt_interp_read *read, void *arg, uint64_t globals,
                     const pt_php_function *f, uint64_t instruction);
 
 /* Copies a string up to its first zero, cut between two characters at cap bytes, not terminated.
- * Returns false if it is unreadable; `to` is then undefined. */
+ * Returns false if the string is unreadable; `to` is then undefined. */
 bool pt_php_text(pt_interp_read *read, void *arg, uint64_t string, char *to, size_t cap,
                  size_t *ret_bytes);
 
@@ -145,5 +145,5 @@ bool pt_php_name(pt_interp_read *read, void *arg, const pt_php_function *f, char
                  size_t *ret_bytes);
 
 /* A check that distinguishes functions that lie at the same address at different times, from parts
- * of name, class and file that can be read at once. Returns false if they are unreadable. */
+ * of name, class and file that can be read at once. Returns false if these parts are unreadable. */
 bool pt_php_check(pt_interp_read *read, void *arg, const pt_php_function *f, uint64_t *ret_check);

@@ -224,8 +224,8 @@ static int32_t line_by_lnotab(const uint8_t *table, size_t bytes, int32_t line, 
     return line;
 }
 
-/* The table has pairs: bytes of code in a range, line increment. -128: the range has no line; it
- * gets the first line (Objects/lnotab_notes.txt of 3.10). */
+/* The table has pairs: bytes of code in a range, line increment. The increment -128 means that the
+ * range has no line; it gets the first line (Objects/lnotab_notes.txt of 3.10). */
 static int32_t line_by_ranges(const uint8_t *table, size_t bytes, int32_t first, int32_t place)
 {
     int64_t end = 0;

@@ -37,7 +37,7 @@ typedef struct pt_python_layout {
     uint16_t state_frame, cframe_frame;
     uint16_t frame_back, frame_code, frame_place, frame_boundary;
     uint16_t code_first_line, code_file, code_name, code_qualname, code_lines, code_instructions;
-    uint16_t code_traceable; /* the first instruction that is shown to users; 0: all are */
+    uint16_t code_traceable; /* the first instruction that is shown to users; 0 if all are shown */
     /* Where the characters of an ASCII str begin, and those of any other compact str. */
     uint16_t text_ascii, text_compact;
 } pt_python_layout;
@@ -45,11 +45,11 @@ typedef struct pt_python_layout {
 /* Forms of a line table. */
 enum { PT_PYTHON_LINES_LNOTAB, PT_PYTHON_LINES_RANGES, PT_PYTHON_LINES_LOCATIONS };
 
-/* The layout of a version. NULL: the version is unknown; read nothing. Static. */
+/* The layout of a version, which is static. NULL if the version is unknown; then read nothing. */
 const pt_python_layout *pt_python_layout_of(unsigned major, unsigned minor);
 
 /* Parses the version in a file's name, with or without a path: "python3.11",
- * "libpython3.11.so.1.0". False: the name has none. */
+ * "libpython3.11.so.1.0". Returns false if the name has no version. */
 bool pt_python_version_of_name(const char *path, unsigned *ret_major, unsigned *ret_minor);
 
 /* Words at the beginning of _PyRuntime: since 3.13 CPython publishes offsets of its structs there
@@ -60,8 +60,10 @@ enum { PT_PYTHON_TOLD_WORDS = 81 };
 typedef struct {
     bool has_version;
     unsigned major, minor; /* if has_version */
-    bool has_types;        /* it has the symbols of _PyRuntime and of the types code, str, bytes */
-    /* It exports a function that only builds without the interpreter lock, or debug builds, have.
+    bool has_types;        /* the file has the symbols of _PyRuntime and of the types code, str,
+                            * bytes */
+    /* The file exports a function that only builds without the interpreter lock, or debug builds,
+     * have.
      */
     bool is_unlocked, is_debug;
     bool has_told; /* `told` was read */
@@ -95,9 +97,9 @@ void pt_python_reason(pt_python_refusal refusal, const pt_python_build *build, c
                       size_t bytes);
 
 typedef struct {
-    uint64_t code; /* the code object's address; 0: an evaluator that runs no frame yet */
+    uint64_t code; /* the code object's address; 0 for an evaluator that runs no frame yet */
     int32_t place; /* of the instruction, in bytes from the first; -1: before the first */
-    bool is_entry; /* the evaluator was called for this frame: it is the outermost of its run */
+    bool is_entry; /* the evaluator was called for this frame, which is the outermost of its run */
 } pt_python_frame;
 
 enum { PT_PYTHON_BYTES = 256 + 8 };
@@ -107,7 +109,7 @@ typedef struct {
     const pt_python_layout *layout;
     pt_interp_read *read;
     void *arg;
-    uint64_t next;  /* address of the next frame to read; 0: none */
+    uint64_t next;  /* address of the next frame to read; 0 if none */
     uint32_t left;  /* frames that may still be read */
     bool has_ahead; /* `ahead` holds the next frame */
     pt_python_frame ahead;
@@ -140,12 +142,12 @@ typedef struct {
 /* The first bytes of a code object, which hold all fields that are read in any version. */
 enum { PT_PYTHON_CODE_BYTES = 0x90 };
 
-/* Reads the fields of a code object. object: its first PT_PYTHON_CODE_BYTES bytes, aligned as a
- * word. */
+/* Reads the fields of a code object. object: the first PT_PYTHON_CODE_BYTES bytes of the code
+ * object, aligned to 8. */
 void pt_python_code_at(const pt_python_layout *layout, const void *object,
                        pt_python_code *ret_code);
 /* Reads a code object and *ret_check, a number that distinguishes code objects that lie at the same
- * address at different times. Returns false if they are unreadable. */
+ * address at different times. Returns false if the object is unreadable. */
 bool pt_python_code_read(const pt_python_layout *layout, pt_interp_read *read, void *arg,
                          uint64_t addr, pt_python_code *ret_code, uint32_t *ret_check);
 

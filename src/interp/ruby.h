@@ -45,8 +45,8 @@ bool pt_ruby_is_file(const char *path);
 /* Offsets in bytes of fields, by version. */
 typedef struct {
     unsigned major, minor;
-    /* context_thread: in the context, its thread; 0: each thread has a context of its own.
-     * thread_number: in the thread, its pthread_t, which is its thread pointer. */
+    /* context_thread: in the context, its thread; 0 if each thread has a context of its own.
+     * thread_number: in the thread, its pthread_t, which is the thread pointer. */
     uint16_t context_thread, thread_number;
     uint16_t frame_bytes;
     uint16_t body_location, body_insns, body_local; /* in the body of an iseq */
@@ -62,7 +62,7 @@ typedef struct {
                                         among the variables */
 } pt_ruby_layout;
 
-/* The layout of a version; NULL: the version is not known. */
+/* The layout of a version; NULL if the version is not known. */
 const pt_ruby_layout *pt_ruby_layout_of(unsigned major, unsigned minor);
 /* The same, by the text of a version. */
 const pt_ruby_layout *pt_ruby_layout_of_text(const char *text);
@@ -71,9 +71,9 @@ void pt_ruby_reason(const char *text, char *to, size_t bytes);
 
 typedef struct {
     uint64_t addr, body; /* of the frame, and of its iseq; never 0 */
-    uint64_t pc;         /* of the next instruction; 0: no instruction has run */
+    uint64_t pc;         /* of the next instruction; 0 if no instruction has run */
     uint64_t env;        /* the environment pointer */
-    bool is_entry; /* the evaluator was called for this frame: it is the outermost of its run */
+    bool is_entry; /* the evaluator was called for this frame, which is the outermost of its run */
 } pt_ruby_frame;
 
 /* The state of a walk; its fields are private. */
@@ -85,8 +85,8 @@ typedef struct {
     uint32_t left;      /* frames that may still be read */
 } pt_ruby_walk;
 
-/* The context of the thread with that thread pointer; 0: the thread does not hold Ruby's lock. For
- * layouts with context_thread. holder: the address of the only context. */
+/* The context of the thread with that thread pointer; 0 if the thread does not hold Ruby's lock.
+ * For layouts with context_thread. holder: the address of the only context. */
 uint64_t pt_ruby_context(const pt_ruby_layout *layout, pt_interp_read *read, void *arg,
                          uint64_t holder, uint64_t pointer);
 /* Starts a walk at the innermost frame. context: the thread's execution context. most: number of
@@ -106,7 +106,7 @@ typedef struct {
     uint32_t words;       /* of instructions */
     uint32_t line_count;  /* entries of the table of lines */
     uint64_t lines, rank; /* that table, and the table that maps an instruction to its entry */
-    uint64_t local;       /* the iseq of the method or file that contains it */
+    uint64_t local;       /* the iseq of the method or file that contains this code */
 } pt_ruby_code;
 
 /* Reads the code of an iseq's body. Returns false if the memory does not fit the layout. */
@@ -117,7 +117,8 @@ bool pt_ruby_code_at(const pt_ruby_layout *layout, pt_interp_read *read, void *a
 int32_t pt_ruby_line(const pt_ruby_layout *layout, pt_interp_read *read, void *arg,
                      const pt_ruby_code *code, uint64_t pc);
 
-/* The class or module of the method of an environment; 0: it belongs to no method. */
+/* The class or module of the method of an environment; 0 if the environment belongs to no
+ * method. */
 uint64_t pt_ruby_owner(pt_interp_read *read, void *arg, uint64_t env);
 
 /* The keys under which a class keeps its name, and a singleton class its object. */
@@ -125,7 +126,7 @@ typedef struct {
     uint64_t name, attached;
 } pt_ruby_keys;
 
-/* Finds the keys in two classes whose names are known. Returns false if memory does not fit the
+/* Finds the keys in two classes whose names are known. Returns false if the memory does not fit the
  * layout, or the classes do not exist yet. object, string: rb_cObject's and rb_cString's values. */
 bool pt_ruby_keys_find(const pt_ruby_layout *layout, pt_interp_read *read, void *arg,
                        uint64_t object, uint64_t string, pt_ruby_keys *ret_keys);
@@ -157,8 +158,8 @@ bool pt_ruby_name(pt_interp_read *read, void *arg, const pt_ruby_names *names, c
 bool pt_ruby_path(pt_interp_read *read, void *arg, const pt_ruby_names *names, char *to, size_t cap,
                   size_t *ret_bytes);
 
-/* A number for the code of a frame. Different code may get the same number, and then differs in its
- * check. */
+/* A number for the code of a frame. Different code may get the same number; then the checks
+ * differ. */
 static inline uint64_t pt_ruby_key(const pt_ruby_frame *frame, uint64_t owner)
 {
     return frame->body ^ owner << 1;

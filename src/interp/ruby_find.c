@@ -75,7 +75,8 @@ static bool find_loop(const pt_ruby_image *image, extent *ret)
 
 /* ---- its caller ---- */
 
-/* Notes the calls of the loop in a piece of code. Returns false if a second function calls it. */
+/* Notes the calls of the loop in a piece of code. Returns false if a second function calls the
+ * loop. */
 static bool note_calls(const pt_ruby_image *image, uint64_t loop, const uint8_t *piece,
                        size_t bytes, uint64_t addr, extent *caller)
 {

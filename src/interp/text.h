@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Copies size bytes of the process's memory. Returns false if they are unreadable. */
+/* Copies size bytes of the process's memory. Returns false if these bytes are unreadable. */
 typedef bool pt_interp_read(void *arg, uint64_t addr, void *to, size_t size);
 
 /* The result of a step through the frames of an interpreter. */

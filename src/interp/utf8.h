@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Writes a character and returns its length in bytes. An invalid one becomes U+FFFD. */
+/* Writes a character and returns its length in bytes. An invalid character becomes U+FFFD. */
 static inline size_t pt_interp_put_character(uint32_t c, char to[4])
 {
     if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) c = 0xfffd;
