@@ -362,7 +362,7 @@ static void put_sample(const pt_journal_stack *stack, void *arg)
     static PT_FAR uint64_t ids[PT_JOURNAL_CHAIN_MAX];
     const uint64_t *const pcs = (const uint64_t *)(stack + 1);
     for (uint32_t i = 0; i < stack->depth; i++) {
-        const uint64_t address = pcs[i] - (i > 0 && pcs[i] > 0); /* of the call, not behind it */
+        const uint64_t address = pcs[i] - (i > 0 && pcs[i] > 0); /* of the call, not after it */
         ids[i] = (pcs[i] & PT_JOURNAL_CODE_FRAME) != 0
                      ? code_location_of(pcs[i])
                      : location_of(address, mapping_of(address, stack->epoch));

@@ -238,7 +238,7 @@ static uint64_t code_hash(const known_code *code)
     return pt_hash_mix(code->addr, pt_hash_u32_pair(code->start, code->check));
 }
 
-/* The row of a function by its address, check and start; PT_NONE: it is new. */
+/* The row of a function by its address, check and start; PT_NONE if the function is new. */
 static uint32_t find_code(const pt_named *named, const known_code *code)
 {
     const known_code *const all = named->code.items;
@@ -350,7 +350,7 @@ uint64_t pt_named_word(uint32_t number, int32_t place)
 }
 
 /* Notes whether the first frames of the process fit the layout. A frame whose texts were unreadable
- * shows neither. */
+ * shows neither fit nor misfit. */
 static void note_first(pt_named *named, pt_proc *proc, const pt_bpf_stack *walked)
 {
     pt_proc_interp *const interp = &proc->interp;
@@ -387,7 +387,7 @@ static uint32_t count_frames(const pt_proc_interp *interp, const pt_bpf_stack *w
     return is_own ? count : 0;
 }
 
-/* Joins the frames of an interpreter that runs on the native stack (V8): puts each behind its
+/* Joins the frames of an interpreter that runs on the native stack (V8): puts each frame after its
  * native frame. */
 static void join_by_place(pt_named *named, pt_proc *proc, const pt_bpf_stack *walked,
                           uint32_t native_count, uint32_t frame_count, uint32_t room,

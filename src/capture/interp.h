@@ -5,9 +5,9 @@
  *   such a frame          --pt_named_line--> function, file, line
  *
  * The kernel copies the names of a function in the first sample of a cpu with it (pt_named_learn).
- * The recorder reads the rest from the process, if the function is still the copied one. Frames of
- * a function that was freed before it was read are called [Python code], [PHP code].
- * interp_language.h has the languages.
+ * The recorder reads what the copy lacks from the process, if the function there is still the
+ * copied one. Frames of a function that was freed before it was read are called [Python code], [PHP
+ * code]. interp_language.h has the languages.
  */
 #pragma once
 
@@ -24,11 +24,11 @@ void pt_named_free(pt_named *named); /* accepts NULL */
 
 /* Finds an interpreter among the process's mappings. Their images are open already. */
 void pt_named_find(pt_named *named, const pt_procs *procs, pt_proc *proc);
-/* The facts about the process's interpreter for the kernel's walker. NULL: the process has no
+/* The facts about the process's interpreter for the kernel's walker. NULL if the process has no
  * interpreter, or its frames cannot be read. */
 const pt_bpf_interp *pt_named_wanted(const pt_proc *proc);
-/* Are the lines of the interpreter's functions in the process's memory only? Then they must be read
- * soon. */
+/* Are the lines of the interpreter's functions in the process's memory only? Then these lines must
+ * be read soon. */
 bool pt_named_is_hurried(const pt_proc *proc);
 
 /* Takes a function that the kernel copied. */

@@ -15,7 +15,7 @@ typedef struct pt_interp_image {
     pt_bpf_interp facts; /* language PT_BPF_NO_LANGUAGE: no interpreter whose frames can be read */
     pt_interp_evaluator evaluator;
     /* With pt_images.wants_locks: return addresses of the calls in which threads wait for the
-     * interpreter's lock; 0: none. */
+     * interpreter's lock; 0 if there are none. */
     uint64_t lock_waits[PT_INTERP_LOCK_WAITS_MAX];
     uint32_t refused; /* PT_BPF_PYTHON, ...: an interpreter whose frames cannot be read */
     char reason[160]; /* why its frames cannot be read */
@@ -43,14 +43,15 @@ typedef struct {
     uint32_t number;      /* in the table of dynamic symbols; 0: it is not there */
 } pt_wanted_symbol;
 
-/* Finds symbols among the dynamic ones, and else among all, if the file has a table of these. */
+/* Finds symbols among the dynamic symbols; and those that are missing there among all symbols, if
+ * the file has a table of these. */
 void pt_wanted_symbols_find(const pt_elf *elf, pt_wanted_symbol *wanted, size_t count);
 
-/* The file's bytes at an address as linked. NULL: it does not have them. */
+/* The file's bytes at a linked address; NULL if the file does not have them. */
 const uint8_t *pt_interp_bytes_at(const pt_elf *elf, uint64_t addr, uint64_t bytes);
 
-/* The addresses of the functions in .eh_frame, ascending; the caller frees them. NULL: the file has
- * no table of them. */
+/* The addresses of the functions in .eh_frame, ascending; the caller frees them. NULL if the file
+ * has no table of these functions. */
 uint64_t *pt_interp_entries(const pt_elf *elf, uint32_t *ret_count);
 
 /* Sets the evaluator's code; leaves it empty if the file does not have it. */

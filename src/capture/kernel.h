@@ -9,10 +9,10 @@
  * modules included. */
 pt_mapping pt_kernel_mapping(pt_builder *builder);
 
-/* The ranges of the kernel's functions that begin hard and soft interrupts. False: the kernel hides
- * its addresses. */
+/* The ranges of the kernel's functions that begin hard and soft interrupts. Returns false if the
+ * kernel hides its addresses. */
 bool pt_kernel_interrupts(pt_bpf_wait_settings *ret_settings);
 
-/* Finds the addresses of a function of the kernel. False: it has none of that name, or hides its
- * addresses. */
+/* Finds the addresses of a function of the kernel. Returns false if the kernel has no function of
+ * that name, or hides its addresses. */
 bool pt_kernel_function(const char *function, uint64_t *ret_start, uint64_t *ret_limit);

@@ -50,7 +50,8 @@ static void rebuild_index(pt_known *known)
     known->freed = 0;
 }
 
-/* Notes that a place no longer has the stack of that row. The last place frees it. */
+/* Notes that a place no longer has the stack of that row. When the last place with that row is
+ * gone, frees the stack. */
 static void release_row(pt_known *known, uint32_t row)
 {
     enum { FREED_MIN = 1024 };

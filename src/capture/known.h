@@ -4,7 +4,7 @@
  *   here, of that cpu  | stack | stack | ...
  *
  * A key has one place in the table of a cpu (bpf/layout.h). If the place has that key, the kernel
- * sends only the key; otherwise it sends the whole stack, which replaces the former one at its
+ * sends only the key; otherwise it sends the whole stack, which replaces the former stack of that
  * place on both sides. Both sides process the records of a cpu in the same order, so they have the
  * same keys. The places of all cpus share one copy of a stack. */
 #pragma once
@@ -33,5 +33,5 @@ void pt_known_free(pt_known *known); /* accepts NULL */
 /* Copies a sample's walked stack to its place in the table of that cpu, without a mark. NULL: there
  * is no such cpu. Valid until the next pt_known_put. */
 pt_known_stack *pt_known_put(pt_known *known, uint32_t cpu, const pt_bpf_stack *stack);
-/* The stack with that key; NULL: there is none. Valid until the next pt_known_put. */
+/* The stack with that key; NULL if there is none. Valid until the next pt_known_put. */
 pt_known_stack *pt_known_find(pt_known *known, uint32_t cpu, uint64_t key);

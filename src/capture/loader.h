@@ -11,10 +11,11 @@
 typedef struct pt_loader pt_loader;
 
 /* Begins to load after delay_ms. cpu_limit: see pt_bpf_engine_new. The caller frees the loader.
- * NULL: no thread can be had. */
+ * Returns NULL if no thread can be started. */
 pt_loader *pt_loader_new(uint32_t cpu_limit, unsigned delay_ms);
 /* True once loading is over: then *ret_engine is the engine, which the caller frees, or NULL with
  * the reason in *reterr. Call it no more after that. */
 bool pt_loader_take(pt_loader *loader, pt_bpf_engine **ret_engine, pt_error *reterr);
-/* Does not wait: a thread that still loads frees what it has when it is done. Accepts NULL. */
+/* Does not wait: a thread that still loads frees the loader and the engine when it is done. Accepts
+ * NULL. */
 void pt_loader_free(pt_loader *loader);

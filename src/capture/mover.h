@@ -1,6 +1,6 @@
 /* mover.h: a thread that redirects events to another ring. The kernel blocks such a request for an
  * RCU grace period, 10 ms and more. The reader must not wait so long, since it must notice threads
- * that begin and end meanwhile.
+ * that begin and end during that time.
  */
 #pragma once
 

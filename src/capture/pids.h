@@ -22,5 +22,5 @@ pt_status pt_record_pids(const char *root, const char *const *words, size_t coun
 
 /* The running processes that the processes of the list have started, those that these have started,
  * and so on, without those of the list. Does not find a process whose parent has ended. Reads /proc
- * again until it finds no more. The caller frees *ret_pids. */
+ * again until no more processes are found. The caller frees *ret_pids. */
 void pt_record_descendants(const char *root, const pt_pid_list *of, pt_pid_list *ret_pids);

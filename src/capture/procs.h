@@ -62,7 +62,7 @@ typedef struct pt_proc {
     bool has_exited;
     bool is_leaving;          /* among pt_procs.gone */
     bool is_counted;          /* the kernel reports its threads, so `threads` is right */
-    uint32_t threads;         /* number of its threads, if is_counted */
+    uint32_t threads;         /* number of the process's threads, if is_counted */
     bool is_unreadable;       /* its maps file was unreadable when it was needed */
     bool is_stale;            /* modules are older than map */
     bool is_all;              /* modules have all that files say (pt_proc_modules) */
@@ -86,8 +86,8 @@ typedef struct pt_proc {
     uint64_t copies_until_ns;   /* the kernel copies its stacks up to then; 0: walks them */
     uint32_t copies_generation; /* generation at the beginning of that time */
     uint32_t walked_generation; /* generation that the kernel's walker has; 0: none */
-    uint32_t put_later;         /* samples until the walker, which refused the process, gets it
-                                 * again */
+    uint32_t put_later;         /* samples until the process is sent again to the walker, which
+                                 * refused it */
     bool is_not_walked;         /* the walker had no room for it once */
     bool has_java;        /* libjvm.so is mapped: frames in memory without a file may be Java's */
     bool is_heeded;       /* its records are urgent (spool.h) */
@@ -136,7 +136,7 @@ ssize_t pt_proc_read_memory(pt_proc *proc, uint64_t addr, void *to, size_t size)
  * process: a pid as text, or "self". */
 void pt_proc_status(const char *root, const char *process, const char *key, char *buf, size_t size);
 
-/* Each pt_procs_on_* applies a record and returns the process concerned. NULL: the record changes
+/* Each pt_procs_on_* applies a record and returns the process concerned; NULL if the record changes
  * no process. */
 pt_proc *pt_procs_on_mmap(pt_procs *procs, const pt_perf_record *record);
 pt_proc *pt_procs_on_comm(pt_procs *procs, const pt_perf_record *record);

@@ -36,7 +36,7 @@ uint64_t pt_rhythm_first(uint64_t *state, uint32_t timer, uint64_t period)
 {
     enum {
         LEAST_NS = 50000
-    }; /* the timer repeats its first period until it gets its lasting one */
+    }; /* the timer repeats its first period until it gets its lasting period */
     const uint64_t first = timer * period + pt_random_below(state, period);
     return first > LEAST_NS ? first : LEAST_NS;
 }

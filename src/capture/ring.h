@@ -45,9 +45,9 @@ void pt_ring_close(pt_ring *ring);
 
 /* Updates head: makes new records visible to pt_ring_peek. */
 void pt_ring_look(pt_ring *ring);
-/* The record at the tail, contiguous. NULL: no record before head, or a malformed one (then
- * everything up to head is skipped). Valid until pt_ring_release or the next peek. The kernel maps
- * the data read-only. */
+/* The record at the tail, contiguous. NULL if there is no record before head, or if the record is
+ * malformed (then everything up to head is skipped). Valid until pt_ring_release or the next peek.
+ * The kernel maps the data read-only. */
 const struct perf_event_header *pt_ring_peek(pt_ring *ring);
 /* Moves the tail past the record. */
 void pt_ring_next(pt_ring *ring, const struct perf_event_header *record);
@@ -127,14 +127,14 @@ uint32_t pt_perf_record_pid(const pt_perf_layout *layout, const struct perf_even
 /* The time of a record; 0 if the record is too short to have one. */
 uint64_t pt_perf_record_time(const pt_perf_layout *layout, const struct perf_event_header *record);
 
-/* Parses a record; pointers in *ret_record point into it. False: an unknown type, or too short for
- * its type. */
+/* Parses a record; pointers in *ret_record point into the record. Returns false if its type is
+ * unknown, or if it is too short for its type. */
 bool pt_perf_record_read(const pt_perf_layout *layout, const struct perf_event_header *record,
                          pt_perf_record *ret_record);
 
 /* A sample without its unused stack room, in three pieces: the header with the new size, the body,
- * the stack. is_stackless: without the stack, too, unless the sample is of a wait. False: nothing
- * would be saved. */
+ * the stack. is_stackless: also without the stack, unless the sample is of a wait. Returns false if
+ * nothing would be saved. */
 typedef struct pt_perf_compact {
     struct perf_event_header header;
     const uint64_t *body; /* up to the stack's room, inclusive */

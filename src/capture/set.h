@@ -27,10 +27,10 @@ typedef struct pt_event_row {
     uint64_t offset, taken;
     uint64_t passed; /* clock + offset at the last sample */
     uint64_t period; /* between its ticks; weights count periods of the plan */
-    bool is_first;   /* its period is still the random first part */
+    bool is_first;   /* its period is still the first one, a random part of a period */
     bool is_beside;  /* its samples still go to the side ring, where each wakes the recorder */
     bool has_ticked; /* with events per cpu, while is_first: it has ticked */
-    bool is_led;     /* the first timer of its cpu starts and stops it */
+    bool is_led;     /* the first timer of its cpu starts and stops this row's event */
     uint64_t first, opened_ns; /* the first period, and when it began */
     uint64_t settled_ns;       /* when it got this period; UINT64_MAX: it has its first one */
     uint64_t former;           /* the period before settled_ns */
@@ -147,7 +147,8 @@ void pt_event_set_disable(pt_event_set *set);
 
 /* Is the sample to be counted? Called for each sample that is not of a switch, in the order of
  * time. A timer repeats its first period until pt_event_set_stir gives it its lasting one. Of the
- * ticks meanwhile a random choice counts: as many as the lasting period would have made. */
+ * ticks by the first period a random choice counts: as many as the lasting period would have
+ * made. */
 bool pt_event_set_counts(pt_event_set *set, const pt_perf_record *record);
 /* Gives each timer of a cpu its lasting period after its first tick, and draws new periods when
  * they are due. Called often. seen_ns: all threads that began before then have been added. */

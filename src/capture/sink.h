@@ -72,18 +72,18 @@ void pt_sink_name_by(pt_sink *sink, const pt_named *named);
  * may_put_away: pt_sink_put_away may remove rows from memory; a row from before that may only be
  * given to pt_sink_more. */
 void pt_sink_keep_in(pt_sink *sink, pt_keep *keep, bool may_put_away);
-/* Writes rows to the keep that are new or changed since the last call. False: it failed, now or
- * before. */
+/* Writes rows to the keep that are new or changed since the last call. Returns false if this write
+ * or an earlier one failed. */
 bool pt_sink_write_kept(pt_sink *sink, const pt_keep_facts *facts);
 
 /* True if rows may be put away, at least half of them are of forgotten processes, and all take
  * PT_SINK_AWAY_BYTES or more. */
 bool pt_sink_should_put_away(const pt_sink *sink);
-/* Writes all rows to the keep and removes them from memory. False: they cannot be written, so they
- * stay. */
+/* Writes all rows to the keep and removes them from memory. Returns false if the rows cannot be
+ * written, so that they stay in memory. */
 bool pt_sink_put_away(pt_sink *sink, const pt_keep_facts *facts);
-/* True if rows were put away: all of them are in the keep, if the last write succeeded
- * (pt_keep_restore), and pt_sink_finish is not called. */
+/* True if rows were put away. Then all rows are in the keep, if the last write succeeded; the
+ * caller reads them by pt_keep_restore, and does not call pt_sink_finish. */
 bool pt_sink_has_put_away(const pt_sink *sink);
 /* The periods of the samples added since the last successful write, which a failed write may have
  * lost. */

@@ -7,7 +7,8 @@
 
 #include "bpf/layout.h"
 
-/* The kinds of system calls that can wait for long; of others a thread waits for the kernel. */
+/* The kinds of system calls that can wait for long; in any other call a thread waits for the
+ * kernel. */
 static const struct {
     int32_t call;
     const char *kind;
@@ -58,7 +59,7 @@ static const struct {
 #endif
 };
 
-/* The kind of a call that reads or writes a file of that mode; NULL: no such call. */
+/* The kind of a call that reads or writes a file of that mode; NULL if no kind has that mode. */
 static const char *kind_of_mode(uint16_t mode)
 {
     switch (mode & S_IFMT) {

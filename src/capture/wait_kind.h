@@ -4,6 +4,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* "lock", "sleep", ...; NULL: the thread waited only for a CPU. call, mode: as in pt_bpf_stack.
- * is_io: the kernel counts the wait as a wait for a disk. */
+/* Returns "lock", "sleep", ...; NULL if the thread waited only for a CPU. call, mode: as in
+ * pt_bpf_stack. is_io: the kernel counts the wait as a wait for a disk. */
 const char *pt_wait_kind(int32_t call, uint16_t mode, bool is_io);
