@@ -31,7 +31,7 @@ typedef struct pt_capture_frames {
 /* Counts, times and sizes of a recording, while it runs and at its end. */
 typedef struct pt_capture_facts {
     uint64_t samples;   /* kept samples, counted in periods */
-    uint64_t complete;  /* of these samples: reached the start of the thread by checked steps only */
+    uint64_t complete;  /* of these: reached the start of the thread, by checked steps only */
     uint64_t unchecked; /* also reached it, but by frame pointers that no rule confirms */
     uint64_t stacks;    /* samples taken, regardless of weight */
     uint64_t walked;    /* of these stacks: unwound in the kernel */
