@@ -315,17 +315,20 @@ static void read_chunks(pt_reader *r, pt_builder *b, const pt_dcpi_header *h, pt
 
 static void describe_profile(pt_builder *b, const pt_dcpi_header *h)
 {
-    pt_builder_event(
-        b, &(pt_event){.type = h->event.v != 0 ? h->event.v : pt_builder_text(b, "samples").v,
-                       .unit = pt_builder_text(b, "samples").v,
-                       .period = h->period});
+    /* A file whose header lacks the event's name has it as "samples" once it is written again
+     * (pt_dcpi_event_name). */
+    static const char unknown[] = "samples";
+    const bool is_known = h->event.v != 0 && strcmp(pt_builder_get_text(b, h->event), unknown) != 0;
+    pt_builder_event(b, &(pt_event){.type = is_known ? h->event.v : pt_builder_text(b, unknown).v,
+                                    .unit = pt_builder_text(b, "samples").v,
+                                    .period = h->period});
     pt_provenance *p = pt_builder_provenance(b);
     p->start_ns = h->start_ns;
     if (strcmp(pt_builder_get_text(b, h->platform), PT_DCPI_UNKNOWN) != 0) p->host = h->platform.v;
     p->period = h->period;
-    p->period_type = h->event.v;
+    p->period_type = is_known ? h->event.v : 0;
     p->period_unit = h->period > 0 ? pt_builder_text(b, "count").v : 0;
-    p->has_period_type = h->event.v != 0;
+    p->has_period_type = is_known;
 }
 
 static pt_status read_samples(pt_reader *r, header_reading *s, pt_mapping_id mapping)
