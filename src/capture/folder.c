@@ -326,5 +326,5 @@ pt_status pt_folder_make(const char *tmpdir, bool is_shared, char **ret_folder, 
         errno = error;
     }
     return pt_error_errno(reterr, errno,
-                          "no folder for the samples can be made in /dev/shm or /tmp");
+                          "no folder for the samples can be made in /dev/shm, TMPDIR or /tmp");
 }

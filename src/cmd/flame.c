@@ -44,7 +44,7 @@ static const pt_option flame_options[] = {
     PT_ROW(
         "in-order", FLAG, flame_settings, in_order,
         .help =
-            "boxes in the order of time, thread by thread, instead of one for each distinct path",
+            "boxes in the order of time, thread by thread, instead of one for each distinct stack",
         .details =
             "A box is a run of samples in which the function stays on the stack. Its width is what "
             "these samples cost: time without samples has no width. The samples need times, as "

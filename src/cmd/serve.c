@@ -18,8 +18,8 @@ static const pt_option serve_options[] = {
            .details = "HOST: or :PORT is enough. The printed address holds a token. Only browsers "
                       "with the token may read the profile."),
     PT_ROW("no-browser", FLAG, serve_settings, no_browser, .help = "only print the address",
-           .details = "Without it pitot starts the program in BROWSER, or the usual browser if "
-                      "there is a display."),
+           .details = "Without it pitot opens the page in the program that the variable BROWSER "
+                      "names, or in the usual browser if there is a display."),
     PT_ROW("live", FLAG, serve_settings, live,
            .help = "read the profiles again each second when they have changed",
            .details = "The page keeps zoom, chosen function and scrolling. @recording is your "

@@ -34,8 +34,8 @@ typedef struct pt_text_settings {
                .group = "Sources"),                                                                \
         PT_ROW("trim-path", STRING, settings, text.trim_path, .metavar = "PREFIX[:PREFIX...]",     \
                .help = "remove these prefixes from the names of source files",                     \
-               .details = "For programs that were built in another folder: /build/app-1.2 makes "  \
-                          "/build/app-1.2/src/x.c the relative name src/x.c.")
+               .details = "For programs that were built in another folder: the prefix "            \
+                          "/build/app-1.2 shortens /build/app-1.2/src/x.c to src/x.c.")
 
 /* How machine code is shown. */
 typedef struct pt_code_settings {

@@ -305,7 +305,8 @@ static void say_doubts(const perf_run *run)
             "the recording lacks %s: ended before their events were open, or denied by the kernel",
             pt_count_noun(f->missed_threads, "threads").text);
     if (f->unwritten > 0)
-        pt_say("up to %" PRIu64 " samples are missing: the disk of /dev/shm or TMPDIR was full",
+        pt_say("up to %" PRIu64 " samples are missing: the disk of /dev/shm, TMPDIR or /tmp was "
+               "full",
                f->unwritten);
     const uint64_t lost = pt_capture_lost(f, used);
     if (lost >= BEYOND_CHANCE && lost > f->stacks / 100)

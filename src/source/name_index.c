@@ -85,13 +85,13 @@ pt_status pt_name_index_parse(const void *bytes, size_t size_bytes, const char *
         memcmp(h.stamp, wanted, sizeof wanted) != 0)
         return pt_error_set(reterr, PT_ERR_FORMAT, "is not an index of names of this version");
     if (h.file_bytes != size_bytes || h.string_bytes == 0 || h.string_bytes > size_bytes)
-        return pt_error_set(reterr, PT_ERR_DAMAGED, "has %zu bytes, which contradicts its counts",
-                            size_bytes);
+        return pt_error_set(reterr, PT_ERR_DAMAGED,
+                            "has %zu bytes, but its header implies another size", size_bytes);
     const layout at = layout_of(&h);
     const uint8_t *base = bytes;
     if (at.body + at.body_bytes != size_bytes)
-        return pt_error_set(reterr, PT_ERR_DAMAGED, "has %zu bytes, which contradicts its counts",
-                            size_bytes);
+        return pt_error_set(reterr, PT_ERR_DAMAGED,
+                            "has %zu bytes, but its header implies another size", size_bytes);
     if (header_crc(&h, base + sizeof h, at.check_count) != h.crc)
         return pt_error_set(reterr, PT_ERR_DAMAGED, "has a wrong checksum");
     *ret_index = (pt_name_index){

@@ -33,7 +33,7 @@ typedef struct {
 
 static const pt_option own_rows[] = {
     SOURCE(base, base, LIST, NULL, "subtract this profile"),
-    SOURCE(diff_base, diff_base, LIST, NULL, "subtract this profile; percentages are of it"),
+    SOURCE(diff_base, diff_base, LIST, NULL, "subtract this profile; percentages are of its total"),
     SOURCE(symbolize, symbolize, STRING, NULL,
            "where names come from: none, local, fastlocal, remote, force, "
            "demangle=none|full|templates|default; joined by colons"),
