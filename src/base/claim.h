@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-/* Opens a file that describes a process, for reading. The file must be regular and no link. Its
+/* Opens a file that describes a process, for reading. The file must be regular, and not a link. Its
  * owner must be root, this user or `user`, the owner of the process (-1 = unknown). No other user
  * may be able to write to the file; a group with the owner's number counts as the owner.
  *

@@ -4,9 +4,9 @@
  * be NULL). Outputs are named ret_x and are untouched on failure. Library code never prints, exits
  * or reads the environment.
  *
- * A fact that is no failure ("17 samples at address 0 kept as [unknown]") goes to a pt_diag, which
- * counts equal facts together. Commands print the summary of a pt_diag, a server returns it, and
- * tests compare it.
+ * A fact that is not a failure ("17 samples at address 0 kept as [unknown]") goes to a pt_diag,
+ * which counts equal facts together. Commands print the summary of a pt_diag, a server returns it,
+ * and tests compare it.
  */
 #pragma once
 

@@ -2,9 +2,8 @@
  * existing file.
  *
  * A pt_blob holds bytes and knows how to release them, since they are anonymous memory, a mapped
- * file, or the output of compress.h. A reader that walks forward calls
- * pt_blob_discard as it goes, so that the parsed input and the structures made of it are never in
- * memory together.
+ * file, or the output of compress.h. A reader that walks forward calls pt_blob_discard as it goes,
+ * so that the parsed input and the structures made of it are never in memory together.
  *
  * Large regular files are mapped, since pages of a file cost no private memory. When another
  * process truncates a mapped file, reads past the new end raise SIGBUS. Files are therefore mapped

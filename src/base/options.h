@@ -132,8 +132,8 @@ void pt_options_init(const pt_options *options);
 void pt_options_done(const pt_options *options);
 
 /* Parses args (without the program's name) into the structs. *ret_operands receives the arguments
- * that are no options; the caller frees ret_operands->items. PT_ERR_USAGE with a message that names
- * the option, the fault, and the valid values or the nearest name. */
+ * that are not options; the caller frees ret_operands->items. PT_ERR_USAGE with a message that
+ * names the option, the fault, and the valid values or the nearest name. */
 pt_status pt_options_parse(const pt_options *options, const char *const *args, size_t count,
                            pt_option_list *ret_operands, pt_error *reterr);
 

@@ -129,7 +129,7 @@ static inline uint64_t pt_read_word(pt_reader *r)
 }
 
 /* Reads a line of text and returns it without its "\n" or "\r\n"; the last line may lack both.
- * Lines may hold NUL bytes, so use *ret_length. Returns NULL at the end, which is no failure. */
+ * Lines may hold NUL bytes, so use *ret_length. Returns NULL at the end, which is not a failure. */
 const char *pt_read_line(pt_reader *r, size_t *ret_length);
 
 /* A child reader of the next size bytes, which the parent skips. The child inherits byte order and

@@ -34,7 +34,8 @@ static const pt_option recover_rows[] = {
 };
 static const pt_option_table recover_options = PT_OPTION_TABLE(recover_rows);
 
-/* Reads the facts at the head of a journal. PT_ERR_FORMAT: the file is no journal. */
+/* Reads the facts at the head of a journal. Fails with PT_ERR_FORMAT if the file is not a
+ * journal. */
 static pt_status read_facts(const char *path, pt_journal_facts *ret_facts, pt_error *reterr)
 {
     PT_AUTO(pt_blob) blob = PT_BLOB_INIT;

@@ -144,7 +144,8 @@ static uint32_t attribute_of(otlp_writer *w, const pt_label *label)
     return id;
 }
 
-/* Decodes an id of `bytes` bytes from hexadecimal digits; false if the text is no such id. */
+/* Decodes an id of `bytes` bytes from hexadecimal digits; returns false if the text is not such an
+ * id. */
 static bool take_id(const char *text, uint8_t *into, size_t bytes)
 {
     static const char digits[] = "0123456789abcdef";

@@ -30,8 +30,8 @@ typedef enum {
     PT_PATTERN_PPROF,  /* an expression in the syntax of Go's regexp */
 } pt_pattern_kind;
 
-/* Compiles a pattern. text NULL or "": the query lacks the option. The profile and the text are
- * borrowed. PT_ERR_USAGE: text is no regular expression. */
+/* Compiles a pattern. If text is NULL or "", the query does not have the option. The profile and
+ * the text are borrowed. Fails with PT_ERR_USAGE if text is not a regular expression. */
 pt_status pt_pattern_init(pt_pattern *pattern, const pt_profile *profile, const char *option,
                           const char *text, pt_pattern_kind kind, pt_error *reterr);
 void pt_pattern_done(pt_pattern *pattern);

@@ -35,7 +35,8 @@ typedef struct pt_tag_units {
     size_t count;
 } pt_tag_units;
 
-/* The units of all numeric labels in samples. pprof: a number 0 without a unit is no label. */
+/* The units of all numeric labels in samples. pprof: if true, a number 0 without a unit is not a
+ * label. */
 pt_tag_units pt_tag_units_of(const pt_profile *profile, bool pprof);
 void pt_tag_units_done(pt_tag_units *units);
 /* The unit of a key (a string of the profile); NULL if no sample has a number with this key. */

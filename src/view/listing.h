@@ -71,11 +71,11 @@ typedef struct pt_listing {
     pt_code code;
 } pt_listing;
 
-/* With lines, fails with PT_ERR_NOTFOUND if no function matches; a line without code is no failure.
- * Without lines, fails with PT_ERR_NOTFOUND if no symbol matches. Symbols are then chosen by name;
- * if no symbol has the name, the symbols into which a chosen function is inlined. With lines,
- * symbols of both kinds are listed. Borrows texts of the profile and of request->texts; the caller
- * calls pt_listing_done. */
+/* With lines, fails with PT_ERR_NOTFOUND if no function matches; a line without code is not a
+ * failure. Without lines, fails with PT_ERR_NOTFOUND if no symbol matches. Symbols are then chosen
+ * by name; if no symbol has the name, the symbols into which a chosen function is inlined. With
+ * lines, symbols of both kinds are listed. Borrows texts of the profile and of request->texts; the
+ * caller calls pt_listing_done. */
 pt_status pt_listing_init(pt_listing *ret_listing, const pt_profile *profile,
                           const pt_listing_request *request, pt_error *reterr);
 void pt_listing_done(pt_listing *listing);

@@ -1,8 +1,8 @@
 /* sort.c: stable sorts: equal items keep their order, since gprof's reports depend on it.
  *
  * By comparing: a merge sort that divides as the C library's does. So the result is gprof's even
- * where gprof's comparison is no order (some pairs by file, others by address). By numbers: a radix
- * sort. To sort by several keys, call it once for each key, the least significant key first.
+ * where gprof's comparison is not an order (some pairs by file, others by address). By numbers: a
+ * radix sort. To sort by several keys, call it once for each key, the least significant key first.
  */
 #include <stdlib.h>
 #include <string.h>

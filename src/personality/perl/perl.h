@@ -224,7 +224,8 @@ void pt_perl_libs_parse(pt_perl_session *session, const char *text, size_t size)
 /* The debugging copy of a library, which has "/usr/lib/debug" before the library's path; NULL if
  * there is none. The caller frees the path. */
 char *pt_perl_debugging_library(const char *path);
-/* The place of .text in the image at path. False when the file is no image or has no .text. */
+/* The place of .text in the image at path. Returns false if the file is not an image or has no
+ * .text. */
 typedef struct pt_perl_text_section {
     uint64_t address, offset, bytes; /* offset: in the file */
 } pt_perl_text_section;
@@ -241,7 +242,7 @@ typedef struct pt_perl_nm {
     bool has_separator; /* a symbol is called _fini; inlined frames are shown only then */
 } pt_perl_nm;
 /* Lists the procedures of the image at path whose names match the pattern (NULL = all). The list is
- * empty if the file is no image. */
+ * empty if the file is not an image. */
 void pt_perl_nm_init(pt_perl_nm *nm, const pt_perl_session *session, const char *path,
                      const pt_regex *pattern);
 void pt_perl_nm_done(pt_perl_nm *nm);
@@ -339,8 +340,8 @@ void pt_perl_print_callgrind(pt_perl_session *session, const pt_perl_profile *pr
 /* Returns false, after a message, if there is nothing to draw. */
 bool pt_perl_print_dot(pt_perl_session *session, pt_out *out, const pt_perl_profile *profile,
                        const pt_perl_reduced *reduced, double overall_total);
-/* Print source, or instructions, of the procedures that match. False: the pattern is no regular
- * expression. */
+/* Print source, or instructions, of the procedures that match. Returns false if the pattern is not
+ * a regular expression. */
 bool pt_perl_print_listing(pt_perl_session *session, const pt_perl_profile *profile,
                            const char *pattern);
 bool pt_perl_print_disasm(pt_perl_session *session, const pt_perl_profile *profile,

@@ -112,9 +112,9 @@ static bool find_equals(const pt_profile *p, uint32_t *ret_first)
     return any;
 }
 
-/* The mapping of an address by the rules of remapMappingIDs. A mapping whose file would begin below
- * the address is extended to it. An address outside all mappings gets a mapping of the whole
- * address space. */
+/* The mapping of an address by the rules of remapMappingIDs. A mapping that begins above the
+ * address is extended down to the place where its file begins, if that is at or below the address.
+ * An address outside all mappings gets a mapping of the whole address space. */
 static uint32_t place_address(uint64_t address, pt_mapping *rows, uint32_t *count)
 {
     if (address == 0) return PT_NONE;
