@@ -27,8 +27,8 @@ struct pt_progress {
     uint64_t total;
     int64_t begun_ms;
     bool is_working, is_shown;
-    const char *between; /* text of pt_progress_between, borrowed; NULL = none */
-    bool is_over;        /* the watcher must end */
+    const char *idle_text; /* borrowed; NULL = none */
+    bool is_over;          /* the watcher must end */
     pthread_cond_t over;
     pthread_t watcher;
     bool is_watched;
@@ -87,7 +87,7 @@ pt_progress *pt_progress_new(int64_t quiet_ms, pt_progress_show *show, void *con
 void pt_progress_free(pt_progress *p)
 {
     if (p == NULL) return;
-    pt_progress_between(p, NULL);
+    pt_progress_set_idle_text(p, NULL);
     pthread_mutex_lock(&p->lock);
     p->is_over = true;
     pthread_cond_signal(&p->over);
@@ -115,8 +115,8 @@ static void end_work(pt_progress *p)
 {
     if (p->is_shown) p->show(p->context, NULL);
     p->is_working = p->is_shown = false;
-    if (p->between == NULL) return;
-    snprintf(p->doing, sizeof p->doing, "%s", p->between);
+    if (p->idle_text == NULL) return;
+    snprintf(p->doing, sizeof p->doing, "%s", p->idle_text);
     begin_work(p, PT_PROGRESS_TIME, 0);
     show_due(p);
 }
@@ -180,11 +180,11 @@ void pt_progress_end(pt_progress *p)
     pthread_mutex_unlock(&p->lock);
 }
 
-void pt_progress_between(pt_progress *p, const char *doing)
+void pt_progress_set_idle_text(pt_progress *p, const char *text)
 {
     if (p == NULL) return;
     pthread_mutex_lock(&p->lock);
-    p->between = doing;
+    p->idle_text = text;
     end_work(p);
     pthread_mutex_unlock(&p->lock);
 }

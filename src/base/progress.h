@@ -34,9 +34,9 @@ typedef struct pt_progress pt_progress;
 /* quiet_ms: the silence before the first show, from now on. */
 pt_progress *pt_progress_new(int64_t quiet_ms, pt_progress_show *show, void *context);
 void pt_progress_free(pt_progress *p);
-/* Ends the current work. From now on the text `doing` (borrowed) is shown between two pieces of
- * work. If `doing` is NULL, nothing is shown then, as before the first call. */
-void pt_progress_between(pt_progress *p, const char *doing);
+/* Ends the current work. From now on the text (borrowed) is shown between two pieces of work. If it
+ * is NULL, nothing is shown then, as before the first call. */
+void pt_progress_set_idle_text(pt_progress *p, const char *text);
 
 /* Begins work, and shows it if the next show is due. total: the amount of work in the unit; 0 if it
  * is not known. The format describes the work: "reading FILE". */

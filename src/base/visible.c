@@ -67,7 +67,7 @@ size_t pt_visible_escape(const uint8_t *bytes, size_t count, char to[PT_VISIBLE_
     return length;
 }
 
-bool pt_moves_cells(const char *text, size_t size)
+bool pt_has_newline_or_tab(const char *text, size_t size)
 {
     return memchr(text, '\n', size) != NULL || memchr(text, '\t', size) != NULL;
 }
@@ -76,7 +76,7 @@ char *pt_on_one_line(const char *text, size_t size, size_t *ret_size)
 {
     char *const line = pt_alloc(2 * size + 1, 1), *to = line;
     for (size_t i = 0; i < size; i++) {
-        if (pt_moves_cells(text + i, 1)) {
+        if (pt_has_newline_or_tab(text + i, 1)) {
             *to++ = '^';
             *to++ = (char)(text[i] ^ 0x40);
         } else {

@@ -26,9 +26,9 @@ size_t pt_visible_ascii(const void *text, size_t size, const char *but);
  * sequence. The escape is ASCII, one column per byte, without a NUL. Returns its length. */
 size_t pt_visible_escape(const uint8_t *bytes, size_t count, char to[PT_VISIBLE_MAX]);
 
-/* Is there a newline or a tab in the text? A pt_out to a terminal passes both characters unchanged,
- * so they would move the cells of a table. */
-bool pt_moves_cells(const char *text, size_t size);
+/* A pt_out to a terminal passes newlines and tabs unchanged, so they would move the cells of a
+ * table. */
+bool pt_has_newline_or_tab(const char *text, size_t size);
 /* The text with ^J for each newline and ^I for each tab, with a NUL after it. The caller frees the
  * text. */
 char *pt_on_one_line(const char *text, size_t size, size_t *ret_size);

@@ -67,7 +67,7 @@ static void open_pager(pt_cmd_context *context)
 
 static void end_progress(void *context)
 {
-    pt_progress_between(context, NULL);
+    pt_progress_set_idle_text(context, NULL);
 }
 
 /* Shows on the terminal that a report is being computed, until its first bytes are written, since
@@ -75,7 +75,7 @@ static void end_progress(void *context)
 static void begin_progress(pt_cmd_context *context)
 {
     if (!writes_a_report(context->command)) return;
-    pt_progress_between(context->progress, "computing");
+    pt_progress_set_idle_text(context->progress, "computing");
     context->out->before_first = end_progress;
     context->out->before_ctx = context->progress;
 }

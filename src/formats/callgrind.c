@@ -398,7 +398,7 @@ static void choose_event(callgrind_reader *c)
     for (uint32_t e = 0; c->shown.size > 0 && pt_span_word(&list, &word); e++) {
         if (word.size == c->shown.size && memcmp(word.at, c->shown.at, word.size) == 0) shown = e;
     }
-    if (c->events > 0) pt_builder_show_event(c->b, shown);
+    if (c->events > 0) pt_builder_set_default_event(c->b, shown);
 }
 
 static void take_positions(callgrind_reader *c, pt_span list)
@@ -647,9 +647,9 @@ static uint32_t call_between(callgrind_reader *c, uint32_t from, uint32_t to)
     const size_t next = (size_t)c->latest_call + 1;
     if (next < c->call.count && is_between(&c->call.items[next], from, to)) return (uint32_t)next;
     const uint64_t hash = pt_hash_u32_pair(from, to);
-    const uint32_t known =
+    const uint32_t found =
         PT_INDEX_FIND(&c->call_index, hash, id, is_between(&c->call.items[id], from, to));
-    if (known != PT_NONE) return known;
+    if (found != PT_NONE) return found;
     const uint32_t id = (uint32_t)c->call.count++;
     PT_GROW(c->call, c->call.count);
     PT_GROW(c->call_cost, c->call.count * c->events);

@@ -115,10 +115,10 @@ static void find_functions(callgrind_writer *w)
 static uint32_t add_node(callgrind_writer *w, uint32_t function, uint32_t level)
 {
     const uint64_t hash = pt_hash_u32_pair(function, level);
-    const uint32_t known =
+    const uint32_t found =
         PT_INDEX_FIND(&w->node_index, hash, id,
                       w->node.items[id].function == function && w->node.items[id].level == level);
-    if (known != PT_NONE) return known;
+    if (found != PT_NONE) return found;
     return PT_INDEX_PUSH(&w->node_index, hash, w->node,
                          (node){.function = function,
                                 .level = level,
@@ -163,11 +163,11 @@ static void add_cost(callgrind_writer *w, cost_rows *to, chain *in, cost_row row
     const uint64_t hash =
         pt_hash_mix(pt_hash_mix((uint64_t)row.node << 32 | row.callee, (uint64_t)row.line),
                     (uint64_t)row.target_line);
-    const uint32_t known =
+    const uint32_t found =
         PT_INDEX_FIND(&to->index, hash, id, is_same_place(&to->row.items[id], &row));
-    if (known != PT_NONE)
-        to->row.items[known].calls = pt_saturating_count(to->row.items[known].calls, row.calls);
-    add_values(w, to, known != PT_NONE ? known : append_row(w, to, in, row, hash));
+    if (found != PT_NONE)
+        to->row.items[found].calls = pt_saturating_count(to->row.items[found].calls, row.calls);
+    add_values(w, to, found != PT_NONE ? found : append_row(w, to, in, row, hash));
 }
 
 static void add_self(callgrind_writer *w, uint32_t of, int64_t line)

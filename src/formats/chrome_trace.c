@@ -58,8 +58,8 @@ static trace_event read_event(trace_reader *t)
         if (is_id)
             e.id = r->token == PT_JSON_INT ? intern_number(t, r->integer) : intern_string(t, r);
         if (is_phase && r->token == PT_JSON_STRING && r->length == 1) e.phase = r->text[0];
-        if (is_ts) e.ts = pt_json_point(&t->scale, pt_json_num_of(r));
-        if (is_length) e.length = pt_json_point(&t->scale, pt_json_num_of(r));
+        if (is_ts) e.ts = pt_json_scale_time(&t->scale, pt_json_num_of(r));
+        if (is_length) e.length = pt_json_scale_time(&t->scale, pt_json_num_of(r));
         if (is_pid && r->token == PT_JSON_INT) e.pid = r->integer;
         if (is_tid && r->token == PT_JSON_INT) e.tid = r->integer;
         const size_t at = pt_json_offset(r) - 1;
@@ -114,9 +114,9 @@ static stream *stream_of(trace_reader *t, const trace_event *e)
 {
     const uint32_t pid = take_id(e->pid);
     const uint64_t hash = pt_hash_mix(pid, e->id);
-    const uint32_t known = PT_INDEX_FIND(
+    const uint32_t found = PT_INDEX_FIND(
         &t->streams, hash, i, t->stream.items[i].pid == pid && t->stream.items[i].id == e->id);
-    if (known != PT_NONE) return &t->stream.items[known];
+    if (found != PT_NONE) return &t->stream.items[found];
     const uint32_t row = PT_INDEX_PUSH(&t->streams, hash, t->stream,
                                        (stream){.pid = pid, .id = e->id, .tid = take_id(e->tid)});
     pt_cpuprofile_init(&t->stream.items[row].profile, t->b);
@@ -376,7 +376,7 @@ static pt_status chrome_trace_read(pt_reader *reader, pt_builder *builder,
     const unsigned needed = pt_chrome_marks_needed(&t, has_samples);
     pt_marks marks;
     pt_marks_open(&marks, builder, needed);
-    if (needed != 0 && sampled > 0) pt_builder_show_event(builder, sampled - 1);
+    if (needed != 0 && sampled > 0) pt_builder_set_default_event(builder, sampled - 1);
     if (has_samples)
         put_profiles(&t, hooks->diag, &homeless);
     else

@@ -214,7 +214,7 @@ static void read_times(cpuprofile_reader *c, bool stamps)
     if (c->has_stamps != stamps) c->time.count = 0;
     c->has_stamps = stamps;
     while (pt_json_next(r) > PT_JSON_EOF && r->token != PT_JSON_ARRAY_END) {
-        PT_PUSH(c->time, pt_json_point(&c->scale, pt_json_num_of(r)));
+        PT_PUSH(c->time, pt_json_scale_time(&c->scale, pt_json_num_of(r)));
         pt_json_skip(r);
     }
 }
@@ -332,7 +332,7 @@ void pt_cpuprofile_members(cpuprofile_reader *c)
             c->has_end = r->token == PT_JSON_BOOL && r->boolean;
             pt_json_skip(r);
         } else if (strcmp(key, "startTime") == 0) {
-            c->start = pt_json_point(&c->scale, pt_json_num_of(r));
+            c->start = pt_json_scale_time(&c->scale, pt_json_num_of(r));
             pt_json_skip(r);
         } else {
             pt_json_skip(r);
@@ -416,7 +416,7 @@ const pt_format pt_format_cpuprofile = {
     .extensions = ".cpuprofile",
     .summary = "V8's .cpuprofile: Chrome DevTools, node --cpu-prof",
     .kind = PT_PROBE_HEURISTIC,
-    .capabilities = PT_CAN_STACKS | PT_CAN_LINES | PT_CAN_NAMES | PT_CAN_UNITS | PT_CAN_CLOCK,
+    .capabilities = PT_CAN_STACKS | PT_CAN_LINES | PT_CAN_NAMES | PT_CAN_UNITS | PT_CAN_TIME_ONLY,
     .holds_event = pt_cpuprofile_holds_event,
     .held_events = "samples/count time/nanoseconds",
     .probe = probe_cpuprofile,

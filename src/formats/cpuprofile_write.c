@@ -69,10 +69,10 @@ static bool keeps_own_times(const cpuprofile_writer *w)
 static uint32_t add_node(cpuprofile_writer *w, uint32_t parent, uint32_t frame)
 {
     const uint64_t hash = pt_hash_u32_pair(parent, frame);
-    const uint32_t known =
+    const uint32_t found =
         PT_INDEX_FIND(&w->index, hash, id,
                       w->node.items[id].parent == parent && w->node.items[id].frame == frame);
-    if (known != PT_NONE) return known;
+    if (found != PT_NONE) return found;
     const uint32_t id = PT_INDEX_PUSH(&w->index, hash, w->node,
                                       (tree_node){.parent = parent,
                                                   .frame = frame,

@@ -194,10 +194,10 @@ bool pt_dcpi_is_of_text(const pt_profile *p, uint32_t extra)
 static uint32_t *find_image(const pt_profile *p, const pt_index *index, uint32_t *of_digits,
                             const char *image)
 {
-    const uint32_t known =
+    const uint32_t found =
         PT_INDEX_FIND(index, pt_hash_bytes(image, strlen(image)), m,
                       strcmp(pt_dcpi_image_text(p, &p->mapping->row[m]), image) == 0);
-    return known != PT_NONE ? &of_digits[known] : NULL;
+    return found != PT_NONE ? &of_digits[found] : NULL;
 }
 
 /* The mapping of each line; PT_NONE = unknown. The caller frees it. */
@@ -210,9 +210,9 @@ static uint32_t *mappings_of_lines(const pt_profile *p)
     pt_index_init(&index);
     for (uint32_t m = 0; m < mappings; m++) {
         const char *const image = pt_dcpi_image_text(p, &p->mapping->row[m]);
-        uint32_t *const known = find_image(p, &index, of_digits, image);
-        if (known != NULL) {
-            *known = SEVERAL;
+        uint32_t *const found = find_image(p, &index, of_digits, image);
+        if (found != NULL) {
+            *found = SEVERAL;
             continue;
         }
         of_digits[m] = m;
@@ -221,12 +221,12 @@ static uint32_t *mappings_of_lines(const pt_profile *p)
     for (uint32_t i = 0; i < p->extra->t.count; i++) {
         bool text;
         const char *const image = image_of_line(p, i, &text);
-        const uint32_t *const known =
+        const uint32_t *const found =
             image == NULL || mappings == 1 ? NULL : find_image(p, &index, of_digits, image);
         of[i] = image == NULL                        ? SEVERAL /* not a header line */
                 : mappings == 1                      ? 0
-                : known == NULL || *known == SEVERAL ? PT_NONE
-                                                     : *known;
+                : found == NULL || *found == SEVERAL ? PT_NONE
+                                                     : *found;
     }
     return of;
 }

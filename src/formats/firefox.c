@@ -91,7 +91,7 @@ static int64_t read_cell(fx_reader *x, int which)
     if (known[which].id == MARKER_DATA)
         value = r->token == PT_JSON_OBJECT ? r->pos - 1 - x->document : NULL_CELL;
     else if (known[which].is_time && (r->token == PT_JSON_INT || r->token == PT_JSON_NUMBER))
-        value = pt_json_point(&x->scale, pt_json_num_of(r));
+        value = pt_json_scale_time(&x->scale, pt_json_num_of(r));
     else if (r->token == PT_JSON_INT)
         value = r->integer;
     pt_json_skip(r);
@@ -319,7 +319,7 @@ static void read_meta(fx_reader *x)
         const bool is_categories = pt_json_is(r, "categories") && x->category.count == 0;
         pt_json_next(r);
         if (is_start && (r->token == PT_JSON_INT || r->token == PT_JSON_NUMBER))
-            x->start_ns = pt_json_point(&x->scale, pt_json_num_of(r));
+            x->start_ns = pt_json_scale_time(&x->scale, pt_json_num_of(r));
         if (is_categories && r->token == PT_JSON_ARRAY)
             read_categories(x);
         else
@@ -649,7 +649,7 @@ static void put_thread(fx_reader *x, fx_thread *thread, int64_t *values)
         int64_t when = delta != NULL_CELL ? time : 0;
         if (stamp != NULL_CELL && __builtin_add_overflow(thread->start_ns, stamp, &when))
             when = INT64_MAX;
-        values[event] = has_weight ? pt_json_share(&scale, t->weight.items[i]) : 1;
+        values[event] = has_weight ? pt_json_scale_weight(&scale, t->weight.items[i]) : 1;
         const pt_sample sample = {
             .stack = pt_firefox_stack(x, thread, t->column[SAMPLE_STACK].items[i]),
             .values = values,
@@ -681,7 +681,7 @@ static void put_samples(fx_reader *x)
     if (x->thread.count == 0 && needed == 0) find_event(x->builder, firefox_weight_of(NULL));
     PT_AUTO(pt_marks) marks = {0};
     pt_marks_open(&marks, x->builder, needed);
-    if (needed != 0) pt_builder_show_event(x->builder, shown != PT_NONE ? shown : 0);
+    if (needed != 0) pt_builder_set_default_event(x->builder, shown != PT_NONE ? shown : 0);
     for (size_t i = 0; i < x->thread.count; i++) {
         if (x->thread.items[i]->tables.column[SAMPLE_STACK].count > 0)
             put_thread(x, x->thread.items[i], marks.values);

@@ -90,7 +90,7 @@ static int64_t read_cause(pt_json_r *r)
 static void take_number(fx_reader *x, const pt_json_r *r, int64_t *ret)
 {
     if (r->token == PT_JSON_INT || r->token == PT_JSON_NUMBER)
-        *ret = pt_json_point(&x->scale, pt_json_num_of(r));
+        *ret = pt_json_scale_time(&x->scale, pt_json_num_of(r));
 }
 
 /* Reads the data at an offset of the document. marks: receives the labels; if NULL, labels are

@@ -144,10 +144,10 @@ static uint32_t frame_number(fx_writer *w, uint32_t frame)
 static uint32_t add_stack(fx_writer *w, uint32_t prefix, uint32_t frame)
 {
     const uint64_t hash = pt_hash_u32_pair(prefix, frame);
-    const uint32_t known =
+    const uint32_t found =
         PT_INDEX_FIND(&w->stack_index, hash, id,
                       w->stack.items[id].prefix == prefix && w->stack.items[id].frame == frame);
-    if (known != PT_NONE) return known;
+    if (found != PT_NONE) return found;
     return PT_INDEX_PUSH(&w->stack_index, hash, w->stack,
                          (stack_row){.prefix = prefix, .frame = frame});
 }

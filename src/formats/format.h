@@ -39,13 +39,13 @@ enum {
     PT_CAN_UNITS = 1 << 13, /* types and units of values */
     PT_CAN_END = 1 << 14,   /* the reason of a stack's end */
     PT_CAN_COMMENTS = 1 << 15,
-    PT_CAN_HEADER = 1 << 16,  /* start time, duration and period */
-    PT_CAN_UNKNOWN = 1 << 17, /* unknown protobuf fields */
-    PT_CAN_IMAGES = 1 << 18,  /* without MAPPINGS: names of the files that hold the code */
-    PT_CAN_CALLS = 1 << 19,   /* without STACKS: inclusive cost of calls between functions */
-    PT_CAN_CLOCK = 1 << 20,   /* for formats without PT_CAN_TIME: the time of each sample, but not
+    PT_CAN_HEADER = 1 << 16,    /* start time, duration and period */
+    PT_CAN_UNKNOWN = 1 << 17,   /* unknown protobuf fields */
+    PT_CAN_IMAGES = 1 << 18,    /* without MAPPINGS: names of the files that hold the code */
+    PT_CAN_CALLS = 1 << 19,     /* without STACKS: inclusive cost of calls between functions */
+    PT_CAN_TIME_ONLY = 1 << 20, /* for formats without PT_CAN_TIME: the time of each sample, but not
                                * its thread */
-    PT_CAN_DEFAULT = 1 << 21, /* the default event */
+    PT_CAN_DEFAULT = 1 << 21,   /* the default event */
 };
 
 /* The input of a probe: the first bytes after peeling, zero padded to at least 64. */

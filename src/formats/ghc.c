@@ -344,7 +344,7 @@ static pt_status ghc_read(pt_reader *reader, pt_builder *builder, const pt_read_
     pt_plain_event(builder, "time", "nanoseconds");
     pt_plain_event(builder, "alloc_space", "bytes");
     pt_plain_event(builder, "entries", "count");
-    pt_builder_show_event(builder, TIME);
+    pt_builder_set_default_event(builder, TIME);
     const uint8_t *first = reader->pos;
     while (first < reader->end && pt_is_space((char)*first))
         first++;

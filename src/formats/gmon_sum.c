@@ -44,9 +44,10 @@ static void add_pair(pairs *list, uint64_t from, uint64_t to, uint64_t count)
 {
     const uint64_t hash = pt_hash_mix(from, to);
     PT_INDEX_EACH (&list->index, hash, i) {
-        summed_pair *const known = &list->items[i];
-        if (known->from != from || known->to != to) continue;
-        if (__builtin_add_overflow(known->count, count, &known->count)) known->count = UINT64_MAX;
+        summed_pair *const earlier = &list->items[i];
+        if (earlier->from != from || earlier->to != to) continue;
+        if (__builtin_add_overflow(earlier->count, count, &earlier->count))
+            earlier->count = UINT64_MAX;
         return;
     }
     PT_INDEX_PUSH(&list->index, hash, *list, (summed_pair){from, to, count});
@@ -56,8 +57,9 @@ static summed_histogram *histogram_like(sum *s, const pt_gmon_histogram *h)
 {
     const uint64_t hash = pt_hash_mix(pt_hash_mix(h->low, h->high), h->bin_count);
     PT_INDEX_EACH (&s->histogram_index, hash, i) {
-        const pt_gmon_histogram *const known = &s->histograms.items[i].h;
-        if (known->low == h->low && known->high == h->high && known->bin_count == h->bin_count)
+        const pt_gmon_histogram *const earlier = &s->histograms.items[i].h;
+        if (earlier->low == h->low && earlier->high == h->high &&
+            earlier->bin_count == h->bin_count)
             return &s->histograms.items[i];
     }
     pt_index_add(&s->histogram_index, hash, (uint32_t)s->histograms.count);

@@ -5,12 +5,13 @@
 
 /* Appends a file with the sum of the profiles, each of which was read completely from a gmon.out of
  * either layout. Histograms of the same range are added up bin by bin, arcs by both addresses,
- * blocks by address. Nothing wraps: if a sum exceeds its field, further records of the same range
- * or arc follow, which readers add up.
+ * blocks by address. If the sum of a bin or an arc exceeds its field, further records of the same
+ * range or arc follow, which readers add up. Sums of blocks, and sums for which too many further
+ * records would be needed, are clipped to the field's limit and counted in diag (may be NULL).
  *
- * bsd: write 4.4BSD's layout, which has a single histogram; a sum that exceeds its field is clipped
- * to the limit and counted in diag (may be NULL). PT_ERR_UNSUPPORTED if the histograms of the
- * profiles do not fit together (unit, rate, ranges), or if the layout cannot hold the sum. */
+ * bsd: write 4.4BSD's layout, which has a single histogram and no blocks; sums of bins are clipped.
+ * PT_ERR_UNSUPPORTED if the histograms of the profiles do not fit together (unit, rate, ranges), or
+ * if the layout cannot hold the sum. */
 pt_status pt_gmon_sum(const pt_profile *const *profiles, size_t count, bool bsd, pt_buf *out,
                       pt_diag *diag, pt_error *reterr);
 

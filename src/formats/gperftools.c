@@ -353,9 +353,9 @@ static inline uint32_t address_find(const addresses *a, uint64_t pc)
 {
     const region *const r = region_of(a, (uint32_t)(pc >> 32));
     if (__builtin_expect(r != NULL && (uint32_t)pc != 0, 1)) return region_find(r, (uint32_t)pc);
-    const uint32_t known =
+    const uint32_t found =
         PT_INDEX_FIND(&a->others, pt_hash_mix(pc, 2), i, a->other.items[i].pc == pc);
-    return known != PT_NONE ? a->other.items[known].id : PT_NONE;
+    return found != PT_NONE ? a->other.items[found].id : PT_NONE;
 }
 
 static void address_put(addresses *a, uint64_t pc, uint32_t id)

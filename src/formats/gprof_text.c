@@ -323,11 +323,11 @@ static void add_call(gprof_reader *g, const call_row *call)
         return;
     }
     const uint64_t hash = pt_hash_u32_pair(call->from.number, call->to.number);
-    const uint32_t known = PT_INDEX_FIND(&g->call_index, hash, id,
+    const uint32_t found = PT_INDEX_FIND(&g->call_index, hash, id,
                                          g->call.items[id].from.number == call->from.number &&
                                              g->call.items[id].to.number == call->to.number);
-    if (known != PT_NONE) {
-        g->differing += g->call.items[known].calls != call->calls;
+    if (found != PT_NONE) {
+        g->differing += g->call.items[found].calls != call->calls;
         return;
     }
     PT_INDEX_PUSH(&g->call_index, hash, g->call, *call);

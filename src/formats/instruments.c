@@ -68,7 +68,7 @@ typedef struct {
     int64_t id, number;
     element_kind kind;
     uint32_t row, tid, pid; /* tid, pid: of a thread, whose row is its name */
-} known_element;
+} element;
 
 /* An open element. */
 typedef struct {
@@ -90,7 +90,7 @@ typedef struct {
     pt_builder *b;
     const char *at, *start, *end;
     pt_index index;
-    PT_VECTOR(known_element) known;
+    PT_VECTOR(element) element;
     PT_VECTOR(uint32_t) frame;
     PT_VECTOR(sample_row) row;
     open_element open[DEPTH_MAX];
@@ -227,17 +227,17 @@ static uint64_t hex_of(pt_span s)
 
 /* ---- Elements ---- */
 
-static known_element *find_known(instruments_reader *x, int64_t id)
+static element *find_element(instruments_reader *x, int64_t id)
 {
     const uint32_t row =
-        PT_INDEX_FIND(&x->index, pt_hash_mix((uint64_t)id, 1), i, x->known.items[i].id == id);
-    return row != PT_NONE ? &x->known.items[row] : NULL;
+        PT_INDEX_FIND(&x->index, pt_hash_mix((uint64_t)id, 1), i, x->element.items[i].id == id);
+    return row != PT_NONE ? &x->element.items[row] : NULL;
 }
 
-static void keep_element(instruments_reader *x, known_element e)
+static void keep_element(instruments_reader *x, element e)
 {
-    if (e.id == 0 || find_known(x, e.id) != NULL) return;
-    PT_INDEX_PUSH(&x->index, pt_hash_mix((uint64_t)e.id, 1), x->known, e);
+    if (e.id == 0 || find_element(x, e.id) != NULL) return;
+    PT_INDEX_PUSH(&x->index, pt_hash_mix((uint64_t)e.id, 1), x->element, e);
 }
 
 static uint32_t small_number(int64_t number)
@@ -246,7 +246,7 @@ static uint32_t small_number(int64_t number)
 }
 
 /* Puts the content of a complete element into the row, or into the element around it. */
-static void apply_element(instruments_reader *x, const known_element *e)
+static void apply_element(instruments_reader *x, const element *e)
 {
     switch (e->kind) {
     case TIME: x->now.time = e->number; break;
@@ -299,7 +299,7 @@ static uint32_t make_frame(instruments_reader *x)
     pt_function function = x->function;
     if (pt_begins(pt_builder_get_text(x->b, (pt_string_id){function.name}), "0x"))
         function.name = 0;
-    return pt_plain_place(x->b, &x->location, &function, 0);
+    return pt_plain_mapped_location(x->b, &x->location, &function, 0);
 }
 
 static void begin_element(instruments_reader *x, element_kind kind, const attribute *list,
@@ -325,7 +325,7 @@ static void begin_element(instruments_reader *x, element_kind kind, const attrib
 /* Ends an element. text: the text before the element's end tag. */
 static void end_element(instruments_reader *x, open_element e, pt_span text)
 {
-    known_element k = {.id = e.id, .kind = e.kind};
+    element k = {.id = e.id, .kind = e.kind};
     switch (e.kind) {
     case ROW:
         if (x->now.has_stack) PT_PUSH(x->row, x->now);
@@ -381,10 +381,10 @@ static bool read_tag(instruments_reader *x, pt_span text)
     const pt_span ref = find_attribute(list, count, "ref");
     if (ref.size > 0) {
         /* A tag with a "ref" has the content of the element that it refers to. */
-        const known_element *const known = find_known(x, number_of(ref));
-        const bool is_there = known != NULL && known->kind == kind;
+        const element *const found = find_element(x, number_of(ref));
+        const bool is_there = found != NULL && found->kind == kind;
         x->missing += !is_there && kind != OTHER;
-        if (is_there) apply_element(x, known);
+        if (is_there) apply_element(x, found);
         if (is_closed) return true;
     } else {
         begin_element(x, kind, list, count);
@@ -432,7 +432,7 @@ static void put_rows(instruments_reader *x)
                                   .comm = row->comm};
         pt_builder_timed_sample(x->b, &sample);
     }
-    pt_builder_show_event(x->b, x->has_cycles ? 2 : 1);
+    pt_builder_set_default_event(x->b, x->has_cycles ? 2 : 1);
 }
 
 static pt_status instruments_read(pt_reader *reader, pt_builder *builder,
@@ -456,7 +456,7 @@ static pt_status instruments_read(pt_reader *reader, pt_builder *builder,
                               x.fault != NULL ? x.fault : "references to missing elements",
                               pt_count_noun(x.row.count, "samples").text);
     pt_index_done(&x.index);
-    PT_FREE_ALL(x.known.items, x.frame.items, x.row.items);
+    PT_FREE_ALL(x.element.items, x.frame.items, x.row.items);
     (void)hooks;
     return status;
 }

@@ -88,9 +88,9 @@ static uint32_t function_of(java *j, pt_span name, pt_span file)
 {
     const uint32_t text = pt_builder_string(j->b, name.at, name.size).v;
     const uint64_t hash = pt_hash_mix(text, 5);
-    const uint32_t known =
+    const uint32_t found =
         PT_INDEX_FIND(&j->by_name, hash, id, j->function.items[id].row.name == text);
-    if (known != PT_NONE) return known;
+    if (found != PT_NONE) return found;
     const java_function f = {
         .row = {.name = text,
                 .system_name = text,

@@ -588,7 +588,7 @@ static void put_items(jfr_reader *j, pt_diag *diag)
         values[at] = 0;
         if (has_value) values[at + 1] = 0;
     }
-    if (found[EVENT_CPU] > 0) pt_builder_show_event(j->b, column[EVENT_CPU]);
+    if (found[EVENT_CPU] > 0) pt_builder_set_default_event(j->b, column[EVENT_CPU]);
 }
 
 /* Reads the chunks. Each chunk states its size, so a damaged chunk does not affect the next

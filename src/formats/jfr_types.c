@@ -195,8 +195,8 @@ static attributes read_attributes(metadata *m, pt_reader *r)
 
 static uint32_t add_type(jfr_types *t, const attributes *a)
 {
-    const uint32_t known = jfr_type_row(t, a->id);
-    if (known != PT_NONE) return known;
+    const uint32_t found = jfr_type_row(t, a->id);
+    if (found != PT_NONE) return found;
     return PT_INDEX_PUSH(&t->index, pt_hash_mix(a->id, 0), t->type,
                          (jfr_type){.id = a->id,
                                     .storage = storage_of(a->name),

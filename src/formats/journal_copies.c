@@ -14,9 +14,9 @@
 static const char *keep_text(pt_journal_reading *g, uint32_t string)
 {
     const uint64_t hash = pt_hash_mix(string, 0);
-    const uint32_t known =
+    const uint32_t found =
         PT_INDEX_FIND(&g->text_index, hash, i, g->text.items[i].string == string);
-    if (known != PT_NONE) return g->text.items[known].text;
+    if (found != PT_NONE) return g->text.items[found].text;
     const pt_journal_kept_text kept = {
         .string = string,
         .text = pt_strdup(pt_builder_get_text(g->builder, (pt_string_id){string}))};

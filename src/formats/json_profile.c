@@ -100,7 +100,7 @@ static bool take_exact(pt_json_scale *s, pt_json_num n, int64_t *ret_value)
     return true;
 }
 
-int64_t pt_json_point(pt_json_scale *s, pt_json_num n)
+int64_t pt_json_scale_time(pt_json_scale *s, pt_json_num n)
 {
     int64_t value, part;
     double rest;
@@ -114,7 +114,7 @@ int64_t pt_json_point(pt_json_scale *s, pt_json_num n)
     return __builtin_add_overflow(value, part, &value) ? INT64_MAX : value;
 }
 
-int64_t pt_json_share(pt_json_scale *s, pt_json_num n)
+int64_t pt_json_scale_weight(pt_json_scale *s, pt_json_num n)
 {
     int64_t value;
     if (take_exact(s, n, &value)) return value;
@@ -225,9 +225,9 @@ static uint32_t named_frame(naming *n, uint32_t location, uint32_t line, bool in
                           .column = p->line->column ? p->line->column[line] : 0};
     const uint64_t hash =
         pt_hash_mix(pt_hash_mix(key.function, (uint64_t)key.line), (uint64_t)key.column);
-    const uint32_t known =
+    const uint32_t found =
         PT_INDEX_FIND(&n->index, hash, id, !by_location && same_line(&n->key.items[id], &key));
-    if (known != PT_NONE) return known;
+    if (found != PT_NONE) return found;
     const uint32_t name = name_of(p, function), file = p->function->file[function];
     const pt_named_frame frame = {.name = pt_text(p, name),
                                   .name_bytes = pt_text_bytes(p, name),

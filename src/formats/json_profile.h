@@ -29,7 +29,7 @@ pt_json_num pt_json_num_of(const pt_json_r *r);
  * file, such as 1000 for microseconds as nanoseconds. */
 typedef struct pt_json_scale {
     int64_t scale;
-    double rest;      /* rounding error carried to the next pt_json_share */
+    double rest;      /* rounding error carried to the next weight */
     uint64_t rounded; /* count of numbers that were rounded */
     uint64_t limited; /* count of numbers beyond 63 bits, which were clipped */
 } pt_json_scale;
@@ -37,9 +37,9 @@ typedef struct pt_json_scale {
 /* Converts a point in time. Each point is rounded by itself, so that the lengths between points add
  * up.
  */
-int64_t pt_json_point(pt_json_scale *s, pt_json_num n);
+int64_t pt_json_scale_time(pt_json_scale *s, pt_json_num n);
 /* Converts a weight. The rounding error is carried to the next weight, so that sums are right. */
-int64_t pt_json_share(pt_json_scale *s, pt_json_num n);
+int64_t pt_json_scale_weight(pt_json_scale *s, pt_json_num n);
 /* Writes nanoseconds exactly, in units of unit_ns; as an integer if possible. */
 void pt_json_put_ns(pt_json_w *json, int64_t ns, int64_t unit_ns);
 /* to - from, clipped to 64 bits. */

@@ -130,8 +130,8 @@ static uint32_t location_of(pt_legacy *l, uint64_t pc, bool is_return)
 {
     const uint64_t call = pc - is_return;
     const uint64_t hash = pt_hash_mix(call, 2);
-    const uint32_t known = PT_INDEX_FIND(&l->index, hash, id, l->location.items[id].call == call);
-    if (known != PT_NONE) return known;
+    const uint32_t found = PT_INDEX_FIND(&l->index, hash, id, l->location.items[id].call == call);
+    if (found != PT_NONE) return found;
     return PT_INDEX_PUSH(
         &l->index, hash, l->location,
         (pt_legacy_location){.call = call, .is_return = is_return, .function = PT_NONE});

@@ -26,7 +26,7 @@ const pt_capability pt_capabilities[] = {
     {PT_CAN_HEADER, "header", "start, duration and period"},
     {PT_CAN_UNKNOWN, "unknown", "unknown protobuf fields"},
     {PT_CAN_IMAGES, "images", "names of mapped files, without addresses"},
-    {PT_CAN_CLOCK, "clock", "time of each sample, without its thread"},
+    {PT_CAN_TIME_ONLY, "clock", "time of each sample, without its thread"},
     {PT_CAN_CALLS, "calls", "costs of calls between functions, instead of stacks"},
     {PT_CAN_DEFAULT, "default", "default event"},
 };
@@ -182,7 +182,7 @@ static uint64_t count_blocks(const pt_profile *p)
 static uint64_t count_timed(const pt_profile *p, const pt_format *format)
 {
     uint64_t n = 0;
-    if (format->capabilities & PT_CAN_CLOCK) return 0;
+    if (format->capabilities & PT_CAN_TIME_ONLY) return 0;
     for (uint32_t i = 0; p->sample->time_ns && i < p->sample->t.count; i++)
         n += p->sample->time_ns[i] != 0;
     return n;

@@ -43,7 +43,8 @@ typedef struct {
     PT_VECTOR(level) level;
     int64_t interval_ns;
     uint32_t pid, tid, comm;
-    uint64_t odd, first_odd, more; /* more: number of functions whose callees have more samples than
+    uint64_t odd, first_odd,
+        exceeded; /* exceeded: number of functions whose callees have more samples than
                                     * the function */
 } sample_reader;
 
@@ -140,7 +141,7 @@ static uint32_t make_location(sample_reader *s, pt_span text)
     const bool is_known = !pt_span_begins(name, "???");
     if (is_known || location.address == 0)
         function.name = pt_builder_string(s->b, name.at, name.size).v;
-    return pt_plain_place(s->b, &location, &function, line);
+    return pt_plain_mapped_location(s->b, &location, &function, line);
 }
 
 /* Begins a thread: "Thread_1166804   DispatchQueue_1: com.apple.main-thread  (serial)", "Thread_7:
@@ -163,7 +164,7 @@ static void begin_thread(sample_reader *s, pt_span text)
 static void end_level(sample_reader *s)
 {
     const level at = s->level.items[--s->level.count];
-    s->more += at.left < 0;
+    s->exceeded += at.left < 0;
     if (at.left <= 0) return;
     const pt_sample sample = {.stack = pt_plain_tree_stack(&s->tree, at.node).v,
                               .values = (int64_t[]){at.left, at.left < INT64_MAX / s->interval_ns
@@ -246,10 +247,10 @@ static pt_status macos_sample_read(pt_reader *reader, pt_builder *builder,
     read_images(&s, *reader);
     read_tree(&s, reader);
     pt_status status = pt_malformed_lines(builder, s.odd, s.first_odd, reterr);
-    if (status == PT_OK && s.more > 0)
+    if (status == PT_OK && s.exceeded > 0)
         status =
             pt_error_set(reterr, PT_ERR_DAMAGED, "%s with more samples than the callers; kept %s",
-                         pt_count_noun(s.more, "functions").text,
+                         pt_count_noun(s.exceeded, "functions").text,
                          pt_count_noun(pt_builder_sample_count(builder), "samples").text);
     pt_plain_tree_done(&s.tree);
     PT_FREE_ALL(s.image.items, s.level.items);

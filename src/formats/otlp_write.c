@@ -131,9 +131,9 @@ static uint32_t number_attribute(otlp_writer *w, uint32_t key, uint32_t unit, in
 static uint32_t attribute_of(otlp_writer *w, const pt_label *label)
 {
     const uint64_t hash = pt_hash_bytes(label, sizeof *label);
-    const uint32_t known = PT_INDEX_FIND(
+    const uint32_t found = PT_INDEX_FIND(
         &w->attribute_index, hash, id, memcmp(&w->attribute.items[id], label, sizeof *label) == 0);
-    if (known != PT_NONE) return known;
+    if (found != PT_NONE) return found;
     const uint32_t key = string_number(w, label->key);
     const uint32_t id = label->kind == PT_LABEL_STRING
                             ? text_attribute(w, key, label->str)
@@ -319,9 +319,9 @@ static uint32_t column_attribute(otlp_writer *w, unsigned column, uint64_t value
 {
     const pt_label key = {.key = PT_NONE - column, .kind = PT_LABEL_NUMBER, .num = (int64_t)value};
     const uint64_t hash = pt_hash_bytes(&key, sizeof key);
-    const uint32_t known = PT_INDEX_FIND(&w->attribute_index, hash, id,
+    const uint32_t found = PT_INDEX_FIND(&w->attribute_index, hash, id,
                                          memcmp(&w->attribute.items[id], &key, sizeof key) == 0);
-    if (known != PT_NONE) return known;
+    if (found != PT_NONE) return found;
     const uint32_t id = column == 3 ? text_attribute(w, w->column_key[column], (uint32_t)value)
                                     : number_attribute(w, w->column_key[column], 0, (int64_t)value);
     PT_GROW(w->attribute, (size_t)id + 1);

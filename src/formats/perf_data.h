@@ -354,7 +354,7 @@ typedef struct pt_perf_data {
     int64_t first_ns, last_ns;
     uint64_t lost, throttled;
     uint64_t more_events; /* events beyond the limit of columns */
-    uint64_t odd, unknown, no_event, aux_bytes, unwound, not_unwound;
+    uint64_t odd, unknown, no_event, aux_bytes, not_unwound;
     int64_t *values; /* values of a sample, all 0 between samples */
     uint64_t *pcs;   /* scratch for unwinding */
 } pt_perf_data;

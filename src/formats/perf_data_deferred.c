@@ -31,9 +31,9 @@ bool pt_perf_is_deferred(const uint8_t *chain, uint64_t count, bool swap, uint64
 
 static struct pt_perf_waiting *find_waiting(pt_perf_deferred *f, uint64_t cookie)
 {
-    const uint32_t known =
+    const uint32_t found =
         PT_INDEX_FIND(&f->index, pt_hash_mix(cookie, 0), i, f->items[i].cookie == cookie);
-    return known != PT_NONE ? &f->items[known] : NULL;
+    return found != PT_NONE ? &f->items[found] : NULL;
 }
 
 void pt_perf_defer(pt_perf_deferred *f, uint64_t cookie, uint16_t misc, const uint8_t *body,

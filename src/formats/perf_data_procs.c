@@ -26,8 +26,8 @@ const char *pt_perf_pool_text(pt_perf_pool *pool, const char *text, size_t size)
 {
     const uint64_t hash = pt_hash_bytes(text, size);
     PT_INDEX_EACH (&pool->index, hash, i) {
-        const char *const known = pool->text.items[i];
-        if (strncmp(known, text, size) == 0 && known[size] == '\0') return known;
+        const char *const earlier = pool->text.items[i];
+        if (strncmp(earlier, text, size) == 0 && earlier[size] == '\0') return earlier;
     }
     pt_index_add(&pool->index, hash, (uint32_t)pool->text.count);
     PT_GROW(pool->text, pool->text.count + 1);
@@ -154,8 +154,8 @@ static uint32_t proc_add(pt_perf_procs *procs, uint32_t pid, pt_perf_maps *maps)
 
 static uint32_t proc_get(pt_perf_procs *procs, uint32_t pid)
 {
-    const uint32_t known = proc_find(procs, pid);
-    return known != PT_NONE ? known : proc_add(procs, pid, maps_new(procs));
+    const uint32_t found = proc_find(procs, pid);
+    return found != PT_NONE ? found : proc_add(procs, pid, maps_new(procs));
 }
 
 static uint32_t comm_string(pt_perf_data *d, const char *text, size_t size)
@@ -343,13 +343,13 @@ void pt_perf_on_cgroup(pt_perf_data *d, const uint8_t *body, size_t size)
 uint32_t pt_perf_cgroup_labels(pt_perf_data *d, uint64_t id)
 {
     PT_INDEX_EACH (&d->cgroup_index, pt_hash_mix(id, 0), i) {
-        struct pt_perf_cgroup *const known = &d->cgroup.items[i];
-        if (known->id != id) continue;
+        struct pt_perf_cgroup *const earlier = &d->cgroup.items[i];
+        if (earlier->id != id) continue;
         const pt_label label = {.key = pt_builder_text(d->builder, "cgroup").v,
                                 .kind = PT_LABEL_STRING,
-                                .str = known->path};
-        if (known->labels == 0) known->labels = pt_builder_labels(d->builder, &label, 1).v;
-        return known->labels;
+                                .str = earlier->path};
+        if (earlier->labels == 0) earlier->labels = pt_builder_labels(d->builder, &label, 1).v;
+        return earlier->labels;
     }
     return 0;
 }

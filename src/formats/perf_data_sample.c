@@ -163,7 +163,6 @@ static bool unwind_stack(pt_perf_data *d, const pt_perf_attr *a, const pt_perf_p
         d->not_unwound++;
         return false;
     }
-    d->unwound++;
     c->user = d->pcs;
     c->user_count = (uint32_t)count;
     c->user_end = (uint8_t)end;

@@ -58,11 +58,11 @@ static const struct pt_perf_shared *share_mapping(pt_perf_data *d, const pt_perf
     uint64_t hash = pt_hash_mix((uintptr_t)map->where.path, (uintptr_t)map->where.build_id);
     hash = pt_hash_mix(hash ^ bytes, map->whole.file_offset ^ (is_fixed ? map->whole.start : 0));
     PT_INDEX_EACH (&s->shared, hash, i) {
-        const struct pt_perf_shared *const known = &s->image.items[i];
-        if (known->path == map->where.path && known->build_id == map->where.build_id &&
-            known->file_offset == map->whole.file_offset && known->bytes == bytes &&
-            known->pid == map->pid && (!is_fixed || known->start == map->whole.start))
-            return known;
+        const struct pt_perf_shared *const earlier = &s->image.items[i];
+        if (earlier->path == map->where.path && earlier->build_id == map->where.build_id &&
+            earlier->file_offset == map->whole.file_offset && earlier->bytes == bytes &&
+            earlier->pid == map->pid && (!is_fixed || earlier->start == map->whole.start))
+            return earlier;
     }
     pt_index_add(&s->shared, hash, (uint32_t)s->image.count);
     PT_GROW(s->image, s->image.count + 1);
@@ -347,9 +347,9 @@ void pt_perf_branch(pt_perf_data *d, pt_perf_proc *proc, uint64_t from, uint64_t
 
 const char *pt_perf_late_build_id(const pt_perf_data *d, const char *path)
 {
-    const uint32_t known = PT_INDEX_FIND(&d->build_id_index, pt_hash_mix((uintptr_t)path, 0), i,
+    const uint32_t found = PT_INDEX_FIND(&d->build_id_index, pt_hash_mix((uintptr_t)path, 0), i,
                                          d->build_id.items[i].path == path);
-    return known != PT_NONE ? d->build_id.items[known].build_id : NULL;
+    return found != PT_NONE ? d->build_id.items[found].build_id : NULL;
 }
 
 void pt_perf_stacks_finish(pt_perf_data *d)

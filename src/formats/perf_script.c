@@ -129,9 +129,9 @@ static seen_text *look_up(seen_texts *t, span s)
 {
     const size_t size = (size_t)(s.end - s.at);
     const uint64_t hash = pt_hash_bytes(s.at, size);
-    const uint32_t known = PT_INDEX_FIND(
+    const uint32_t found = PT_INDEX_FIND(
         &t->index, hash, i, t->items[i].size == size && memcmp(t->items[i].at, s.at, size) == 0);
-    if (known != PT_NONE) return &t->items[known];
+    if (found != PT_NONE) return &t->items[found];
     pt_index_add(&t->index, hash, (uint32_t)t->count);
     PT_GROW(*t, t->count + 1);
     t->items[t->count] = (seen_text){.at = s.at, .size = (uint32_t)size, .id = PT_NONE};

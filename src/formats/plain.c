@@ -25,8 +25,8 @@ uint32_t pt_plain_location(pt_builder *b, const pt_function *function, int64_t l
     return pt_builder_location(b, &location, &at, 1).v;
 }
 
-uint32_t pt_plain_place(pt_builder *b, const pt_location *location, const pt_function *function,
-                        int64_t line)
+uint32_t pt_plain_mapped_location(pt_builder *b, const pt_location *location,
+                                  const pt_function *function, int64_t line)
 {
     const bool is_named = function->name != 0;
     const pt_line at = {.line = line,
@@ -65,10 +65,10 @@ uint32_t pt_plain_tree_add(pt_plain_tree *t, uint32_t parent, uint32_t location)
 uint32_t pt_plain_tree_child(pt_plain_tree *t, uint32_t parent, uint32_t location)
 {
     const uint64_t hash = pt_hash_mix(parent, location);
-    const uint32_t known =
+    const uint32_t found =
         PT_INDEX_FIND(&t->index, hash, id,
                       t->node.items[id].parent == parent && t->node.items[id].location == location);
-    if (known != PT_NONE) return known;
+    if (found != PT_NONE) return found;
     pt_index_add(&t->index, hash, (uint32_t)t->node.count);
     return pt_plain_tree_add(t, parent, location);
 }

@@ -21,8 +21,8 @@ uint32_t pt_plain_location(pt_builder *b, const pt_function *function, int64_t l
 
 /* Interns a location with an address or a mapping, at a line of a function; without a line if the
  * function has no name. Returns its id. */
-uint32_t pt_plain_place(pt_builder *b, const pt_location *location, const pt_function *function,
-                        int64_t line);
+uint32_t pt_plain_mapped_location(pt_builder *b, const pt_location *location,
+                                  const pt_function *function, int64_t line);
 
 /* Interns the hexadecimal digits of an identification such as "7DBD2D57-A2D7-...", at most 64. */
 pt_string_id pt_plain_build_id(pt_builder *b, pt_span id);

@@ -32,8 +32,8 @@ static uint64_t hash_id(uint64_t id)
 
 uint32_t pprof_ids_sparse(const pprof_ids *ids, uint64_t id)
 {
-    const uint32_t known = PT_INDEX_FIND(&ids->sparse, hash_id(id), at, ids->id[at] == id);
-    return known != PT_NONE ? ids->row[known] : PT_NONE;
+    const uint32_t found = PT_INDEX_FIND(&ids->sparse, hash_id(id), at, ids->id[at] == id);
+    return found != PT_NONE ? ids->row[found] : PT_NONE;
 }
 
 bool pprof_ids_add(pprof_ids *ids, uint64_t id, uint32_t row)

@@ -58,7 +58,7 @@ typedef struct {
 typedef struct {
     struct ahead_stack {
         size_t depth;
-        uint32_t known; /* the stack if the memo has it, so that no frames are decoded; else
+        uint32_t memo_stack; /* the stack if the memo has it, so that no frames are decoded; else
                          * PT_NONE */
         uint64_t hash;
         const uint8_t *packed; /* the packed list of locations, to be added to the memo; NULL = it
@@ -77,8 +77,8 @@ typedef struct {
     look_ahead ahead;
     const uint8_t *packed; /* the packed list of locations at the sample's start, or NULL */
     size_t packed_size;
-    uint32_t known;  /* the stack of that list if the memo has it; else PT_NONE */
-    uint32_t *frame; /* room in the builder: a message of n bytes has at most n frames */
+    uint32_t memo_stack; /* the stack of that list if the memo has it; else PT_NONE */
+    uint32_t *frame;     /* room in the builder: a message of n bytes has at most n frames */
     size_t depth;
     int64_t *value; /* a value for each event */
     size_t value_count;
@@ -360,13 +360,13 @@ static pt_labels_id intern_labels(pprof_reader *r, sample *s)
 
 /* Decodes the leading list of locations if it was not decoded because the memo has the list's
  * stack. Call it for a sample that has further locations, since its stack is then another one. */
-static bool forget_known(pprof_reader *r, sample *s)
+static bool forget_memo_stack(pprof_reader *r, sample *s)
 {
     const uint8_t *const packed = s->packed;
-    const bool was_known = s->known != PT_NONE;
-    s->known = PT_NONE;
+    const bool was_in_memo = s->memo_stack != PT_NONE;
+    s->memo_stack = PT_NONE;
     s->packed = NULL;
-    return !was_known || add_packed_frames(r, s, packed, packed + s->packed_size);
+    return !was_in_memo || add_packed_frames(r, s, packed, packed + s->packed_size);
 }
 
 /* Reads any field. Returns false at the first invalid field. */
@@ -376,7 +376,7 @@ static bool read_other_field(pprof_reader *r, sample *s, const uint8_t **pos, co
     pb_field field;
     if (!pb_next(&cursor, &field)) return false;
     *pos = cursor.pos;
-    if (field.number == 1 && !forget_known(r, s)) return false;
+    if (field.number == 1 && !forget_memo_stack(r, s)) return false;
     if (field.number == 3 && field.wire == PB_BYTES)
         add_label(r, s, &field);
     else if (field.number == 1 && field.wire == PB_BYTES)
@@ -410,8 +410,8 @@ static bool begin_sample(pprof_reader *r, sample *s, const struct upcoming *next
     s->packed_size = next->packed_size;
     if (next->packed == NULL) return true;
     if (s->memo.on) {
-        s->known = memo_find(&s->memo, next->packed, next->packed_size, next->packed_hash);
-        if (s->known != PT_NONE) return true;
+        s->memo_stack = memo_find(&s->memo, next->packed, next->packed_size, next->packed_hash);
+        if (s->memo_stack != PT_NONE) return true;
     }
     return add_packed_frames(r, s, next->packed, next->packed + next->packed_size);
 }
@@ -423,7 +423,7 @@ static void decode_sample(pprof_reader *r, sample *s, const struct upcoming *nex
     s->frame = pt_builder_stack_space(r->builder, s->ahead.frames + (size_t)(end - next->pos));
     s->frame += s->ahead.frames;
     s->depth = s->value_count = s->label.count = 0;
-    s->known = PT_NONE;
+    s->memo_stack = PT_NONE;
     s->end = r->end_key != 0 ? PT_STACK_END_ROOT : PT_STACK_END_UNKNOWN;
     s->column = (pt_sample){.pid = PT_NONE, .tid = PT_NONE, .cpu = PT_NONE};
     pt_buf_clear(&s->label_unknown);
@@ -458,7 +458,7 @@ static void commit_ahead(pprof_reader *r, sample *s)
     size_t begin = 0, kept = 0; /* numbers of frames, counted from the previous end of the column */
     for (size_t i = 0; i < ahead->count; i++) {
         const struct ahead_stack *const next = &ahead->stack[i];
-        uint32_t stack = next->known;
+        uint32_t stack = next->memo_stack;
         if (stack == PT_NONE) {
             uint32_t *const at = pt_builder_stack_space(r->builder, next->depth);
             if (begin != kept) memmove(at, at - kept + begin, next->depth * sizeof *at);
@@ -482,12 +482,12 @@ static void put_ahead(const pprof_reader *r, sample *s, uint64_t packed_hash)
     struct ahead_stack *const next = &ahead->stack[ahead->count];
     *next = (struct ahead_stack){
         .depth = s->depth,
-        .known = s->known,
+        .memo_stack = s->memo_stack,
         .packed = s->packed,
         .packed_size = s->packed_size,
         .packed_hash = packed_hash,
     };
-    if (s->known == PT_NONE) {
+    if (s->memo_stack == PT_NONE) {
         next->hash = pt_builder_stack_hash(r->builder, s->frame, s->depth, PT_STACK_END_UNKNOWN);
         ahead->frames += s->depth;
     }
@@ -500,7 +500,7 @@ static void put_ahead(const pprof_reader *r, sample *s, uint64_t packed_hash)
 static void commit_sample(pprof_reader *r, sample *s, uint64_t packed_hash)
 {
     commit_ahead(r, s);
-    uint32_t stack = s->known;
+    uint32_t stack = s->memo_stack;
     if (stack == PT_NONE) {
         /* commit_ahead may have moved the end of the column to a place before these frames. */
         uint32_t *const at = pt_builder_stack_space(r->builder, s->depth);

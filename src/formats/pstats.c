@@ -48,16 +48,16 @@ static value fail_value(pstats_reader *s, const char *wanted)
 
 /* Reserves the next number for the object if its type has FLAG_REF, so that later references may
  * use it. Returns SIZE_MAX for an object without a number. */
-static size_t keep_place(pstats_reader *s, uint8_t type)
+static size_t reserve_ref(pstats_reader *s, uint8_t type)
 {
     if (!(type & FLAG_REF)) return SIZE_MAX;
     PT_PUSH(s->ref, (value){.kind = OTHER});
     return s->ref.count - 1;
 }
 
-static value keep_value(pstats_reader *s, size_t place, value v)
+static value set_ref(pstats_reader *s, size_t ref, value v)
 {
-    if (place != SIZE_MAX) s->ref.items[place] = v;
+    if (ref != SIZE_MAX) s->ref.items[ref] = v;
     return v;
 }
 
@@ -95,7 +95,7 @@ static double read_float_text(pt_reader *r)
 
 static value read_number(pstats_reader *s, uint8_t type)
 {
-    const size_t place = keep_place(s, type);
+    const size_t ref = reserve_ref(s, type);
     value v = {.kind = NUMBER, .count = 1};
     switch (type & ~FLAG_REF) {
     case 'i': v.number[0] = (int32_t)pt_read_u32(s->r); break;
@@ -106,18 +106,18 @@ static value read_number(pstats_reader *s, uint8_t type)
         memcpy(&v.number[0], &bits, sizeof bits);
     }
     }
-    return keep_value(s, place, v);
+    return set_ref(s, ref, v);
 }
 
 static value read_text(pstats_reader *s, uint8_t type)
 {
-    const size_t place = keep_place(s, type);
+    const size_t ref = reserve_ref(s, type);
     const uint8_t kind = type & ~FLAG_REF;
     const uint64_t size = kind == 'z' || kind == 'Z' ? pt_read_u8(s->r) : pt_read_u32(s->r);
     const uint8_t *const bytes = pt_read_bytes(s->r, size);
     value v = {.kind = TEXT};
     if (bytes != NULL) v.id = pt_builder_string(s->b, (const char *)bytes, size).v;
-    return keep_value(s, place, v);
+    return set_ref(s, ref, v);
 }
 
 static value read_value(pstats_reader *s);
@@ -139,20 +139,20 @@ static value make_function(pstats_reader *s, const value *file, const value *lin
 /* Reads a tuple: a function, or numbers. */
 static value read_tuple(pstats_reader *s, uint8_t type)
 {
-    const size_t place = keep_place(s, type);
+    const size_t ref = reserve_ref(s, type);
     const uint32_t count = (type & ~FLAG_REF) == ')' ? pt_read_u8(s->r) : pt_read_u32(s->r);
     value part[NUMBERS_MAX] = {0};
     if (count != 3 && count != 4) return fail_value(s, "function and no row of a caller");
     for (uint32_t i = 0; i < count && pt_reader_ok(s->r); i++)
         part[i] = read_value(s);
     if (count == 3 && part[0].kind == TEXT && part[1].kind == NUMBER && part[2].kind == TEXT)
-        return keep_value(s, place, make_function(s, &part[0], &part[1], &part[2]));
+        return set_ref(s, ref, make_function(s, &part[0], &part[1], &part[2]));
     value v = {.kind = NUMBERS, .count = count};
     for (uint32_t i = 0; i < count; i++) {
         if (part[i].kind != NUMBER) return fail_value(s, "row of numbers");
         v.number[i] = part[i].number[0];
     }
-    return keep_value(s, place, v);
+    return set_ref(s, ref, v);
 }
 
 /* Reads a number, a text, or a reference to an earlier object. Refuses tuples and dictionaries, so
@@ -192,7 +192,7 @@ static value read_key_or_row(pstats_reader *s, uint8_t type)
 static void read_callers(pstats_reader *s, uint32_t callee)
 {
     const uint8_t type = pt_read_u8(s->r);
-    keep_place(s, type);
+    reserve_ref(s, type);
     if ((type & ~FLAG_REF) != '{') {
         fail_value(s, "dictionary of callers");
         return;
@@ -235,7 +235,7 @@ static int64_t to_count(pstats_reader *s, double number)
 static void read_row(pstats_reader *s, uint32_t location)
 {
     const uint8_t type = pt_read_u8(s->r), kind = type & ~FLAG_REF;
-    keep_place(s, type);
+    reserve_ref(s, type);
     const uint32_t count = kind == ')' ? pt_read_u8(s->r) : kind == '(' ? pt_read_u32(s->r) : 0;
     if (count != 5) {
         fail_value(s, "row of a function");
@@ -256,7 +256,7 @@ static void read_row(pstats_reader *s, uint32_t location)
 static void read_rows(pstats_reader *s)
 {
     const uint8_t type = pt_read_u8(s->r);
-    keep_place(s, type);
+    reserve_ref(s, type);
     if ((type & ~FLAG_REF) != '{') fail_value(s, "dictionary of functions");
     for (uint8_t next; (next = pt_read_u8(s->r)) != '0' && pt_reader_ok(s->r);) {
         const value key = read_key_or_row(s, next);

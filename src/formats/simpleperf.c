@@ -142,7 +142,7 @@ static uint32_t make_frame(sp_reader *s, pb_cursor c)
     pt_function function = {0};
     if (file != NULL && symbol >= 0 && (uint64_t)symbol < file->count)
         function.name = s->symbol.items[file->first + (size_t)symbol];
-    return pt_plain_place(s->b, &location, &function, 0);
+    return pt_plain_mapped_location(s->b, &location, &function, 0);
 }
 
 static void read_sample(sp_reader *s, pb_cursor c)

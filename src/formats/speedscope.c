@@ -334,9 +334,9 @@ static void take_profile(speedscope_reader *s, profile_parts *parts)
         PT_GROW(s->stack, s->value.count + 1);
         s->stack.items[s->value.count] = part->stack;
         s->value.items[s->value.count++] =
-            parts->is_evented
-                ? pt_json_span(pt_json_point(&scale, part->from), pt_json_point(&scale, part->to))
-                : pt_json_share(&scale, part->to);
+            parts->is_evented ? pt_json_span(pt_json_scale_time(&scale, part->from),
+                                             pt_json_scale_time(&scale, part->to))
+                              : pt_json_scale_weight(&scale, part->to);
     }
     s->rounded += is_time ? 0 : scale.rounded;
     s->limited += scale.limited;
@@ -386,7 +386,7 @@ static void put_samples(speedscope_reader *s)
     }
     const bool there = s->active >= 0 && (uint64_t)s->active < s->profile.count;
     if (s->profile.count > 0)
-        pt_builder_show_event(b, s->profile.items[there ? s->active : 0].event);
+        pt_builder_set_default_event(b, s->profile.items[there ? s->active : 0].event);
 }
 
 /* ---- The document ---- */

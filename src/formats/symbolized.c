@@ -57,9 +57,9 @@ typedef struct {
 
 static const symbol *find_symbol(const symbols *s, uint64_t address)
 {
-    const uint32_t known =
+    const uint32_t found =
         PT_INDEX_FIND(&s->index, pt_hash_mix(address, 7), id, s->of.items[id].address == address);
-    return known != PT_NONE ? &s->of.items[known] : NULL;
+    return found != PT_NONE ? &s->of.items[found] : NULL;
 }
 
 /* Parses "0xADDRESS NAMES". */
@@ -140,9 +140,9 @@ typedef struct {
     size_t at; /* offset of the next record */
     unsigned word_bytes;
     bool big_endian;
-} words;
+} cpu_copy;
 
-static uint64_t word_at(const words *w, size_t at)
+static uint64_t word_at(const cpu_copy *w, size_t at)
 {
     pt_reader r;
     pt_reader_init(&r, w->bytes + at, w->size - at, NULL);
@@ -151,7 +151,7 @@ static uint64_t word_at(const words *w, size_t at)
     return pt_read_word(&r);
 }
 
-static void add_to_word(words *w, size_t at, int64_t delta)
+static void add_to_word(cpu_copy *w, size_t at, int64_t delta)
 {
     const uint64_t value = word_at(w, at) + (uint64_t)delta;
     for (unsigned i = 0; i < w->word_bytes; i++) {
@@ -162,7 +162,7 @@ static void add_to_word(words *w, size_t at, int64_t delta)
 
 /* Finds word size and byte order by the header, as formats/gperftools.c does; returns false if the
  * header is invalid. */
-static bool find_words(words *w)
+static bool find_word_format(cpu_copy *w)
 {
     for (unsigned variant = 0; variant < 4; variant++) {
         w->word_bytes = variant < 2 ? 4 : 8;
@@ -180,7 +180,7 @@ static bool find_words(words *w)
 }
 
 /* Finds the callers of the next record; false at the end, at the trailer, or at damage. */
-static bool next_callers(words *w, size_t *ret_first, uint64_t *ret_count)
+static bool next_callers(cpu_copy *w, size_t *ret_first, uint64_t *ret_count)
 {
     const size_t word = w->word_bytes;
     if (w->size - w->at < 3 * word) return false;
@@ -193,7 +193,7 @@ static bool next_callers(words *w, size_t *ret_first, uint64_t *ret_count)
     return true;
 }
 
-static void move_callers(words w, int64_t delta)
+static void move_callers(cpu_copy w, int64_t delta)
 {
     size_t first;
     uint64_t count;
@@ -204,7 +204,7 @@ static void move_callers(words w, int64_t delta)
 }
 
 /* Are the addresses of callers in the stacks adjusted? They are if these addresses have names. */
-static bool callers_are_moved(words w, const symbols *s)
+static bool callers_are_moved(cpu_copy w, const symbols *s)
 {
     size_t first;
     uint64_t count, moved = 0, as_they_are = 0;
@@ -219,7 +219,7 @@ static bool callers_are_moved(words w, const symbols *s)
 }
 
 /* Does the profile end with its last record? The Perl pprof writes no trailer after it. */
-static bool lacks_trailer(words w)
+static bool lacks_trailer(cpu_copy w)
 {
     size_t first;
     uint64_t count;
@@ -228,7 +228,7 @@ static bool lacks_trailer(words w)
     return w.at == w.size;
 }
 
-static void put_trailer(pt_buf *buf, const words *w)
+static void put_trailer(pt_buf *buf, const cpu_copy *w)
 {
     for (uint64_t i = 0; i < 3; i++) {
         if (w->big_endian)
@@ -257,8 +257,8 @@ static pt_status read_cpu(pt_reader *r, const symbols *s, pt_builder *b, const p
     static const char ours[] = "\n" PT_PROCMAPS_OURS "raw: no frames of a signal handler\n";
     PT_AUTO(pt_buf) copy = PT_BUF_INIT;
     pt_put(&copy, r->pos, pt_reader_left(r));
-    words w = {.bytes = copy.data, .size = copy.size};
-    const bool found = find_words(&w);
+    cpu_copy w = {.bytes = copy.data, .size = copy.size};
+    const bool found = find_word_format(&w);
     const bool written_by_perl = found && callers_are_moved(w, s);
     if (written_by_perl) {
         move_callers(w, 1);
@@ -418,8 +418,8 @@ static pt_status symbolized_write(const pt_profile *p, const pt_output *output,
     const pt_output inside = {.context = &memory, .open = open_memory};
     pt_status status = pt_format_find("gperftools")->write(p, &inside, options, reterr);
     pt_out_done(&memory, NULL);
-    words w = {.bytes = profile.data, .size = profile.size};
-    if (status == PT_OK && find_words(&w)) move_callers(w, -1);
+    cpu_copy w = {.bytes = profile.data, .size = profile.size};
+    if (status == PT_OK && find_word_format(&w)) move_callers(w, -1);
     pt_out *const out = status == PT_OK ? output->open(output->context, "", reterr) : NULL;
     if (status == PT_OK && out == NULL) status = reterr != NULL ? reterr->status : PT_ERR_SYSTEM;
     if (status == PT_OK) {

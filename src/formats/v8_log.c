@@ -501,7 +501,8 @@ const pt_format pt_format_v8_log = {
     .summary = "V8's log of node --prof: isolate*-v8.log",
     .kind = PT_PROBE_MAGIC,
     .capabilities = PT_CAN_STACKS | PT_CAN_EVENTS | PT_CAN_LABELS | PT_CAN_LINES |
-                    PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_CLOCK | PT_CAN_NAMES | PT_CAN_UNITS,
+                    PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_TIME_ONLY | PT_CAN_NAMES |
+                    PT_CAN_UNITS,
     .probe = probe_v8_log,
     .read = v8_log_read,
 };

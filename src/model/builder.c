@@ -46,7 +46,7 @@ pt_builder *pt_builder_new(void)
     RESERVE(b->stack, offset, 64);
     RESERVE(b->labels, offset, 16);
     b->stack.frames_touched = FRAMES_LARGE;
-    b->stack.most = UINT64_MAX;
+    b->stack.frames_max = UINT64_MAX;
     b->string.offset[0] = b->stack.offset[0] = b->labels.offset[0] = 0;
     pt_builder_string(b, "", 0);
     pt_builder_labels(b, NULL, 0);
@@ -101,7 +101,7 @@ void pt_builder_reserve_samples(pt_builder *b, size_t samples, size_t frames)
     RESERVE(b->stack, offset, samples + 1);
     RESERVE(b->stack, end, samples);
     RESERVE(b->stack, frame, frames);
-    b->stack.promised = (uint32_t)samples;
+    b->stack.expected_samples = (uint32_t)samples;
 }
 
 void pt_builder_expect_frames(pt_builder *b, size_t frames)
@@ -442,8 +442,8 @@ pt_stack_id pt_builder_stack_commit(pt_builder *b, size_t depth, pt_stack_end en
 static __attribute__((cold, noinline)) void reserve_expected_stacks(pt_builder *b)
 {
     builder_stacks *t = &b->stack;
-    if (t->count >= b->sample.count / 2) pt_index_reserve(&t->index, t->promised);
-    t->promised = 0;
+    if (t->count >= b->sample.count / 2) pt_index_reserve(&t->index, t->expected_samples);
+    t->expected_samples = 0;
 }
 
 /* Appends a stack of the `depth` frames that stand at the end of the frame column, in no stack
@@ -464,24 +464,24 @@ static pt_stack_id append_stack(pt_builder *b, size_t depth, pt_stack_end end)
 
 void pt_builder_limit_frames(pt_builder *b, uint64_t frames_max)
 {
-    b->stack.most = frames_max;
+    b->stack.frames_max = frames_max;
 }
 
 uint64_t pt_builder_depth_max(const pt_builder *b)
 {
     const uint64_t used = b->stack.offset[b->stack.count];
-    return used < b->stack.most ? b->stack.most - used : 1;
+    return used < b->stack.frames_max ? b->stack.frames_max - used : 1;
 }
 
 pt_stack_end pt_builder_cut_stack(pt_builder *b)
 {
-    b->stack.cut++;
+    b->stack.cut_count++;
     return PT_STACK_END_TRUNCATED;
 }
 
 uint64_t pt_builder_stacks_cut(const pt_builder *b)
 {
-    return b->stack.cut;
+    return b->stack.cut_count;
 }
 
 /* The depth to which the limit of frames cuts a new stack of this depth. */
@@ -489,7 +489,7 @@ static size_t fit_depth(pt_builder *b, size_t depth)
 {
     const uint64_t most = pt_builder_depth_max(b);
     if (__builtin_expect(depth <= most, 1)) return depth;
-    b->stack.cut++;
+    b->stack.cut_count++;
     return (size_t)most;
 }
 
@@ -523,7 +523,8 @@ pt_stack_id pt_builder_stack_commit_hashed(pt_builder *b, size_t depth, pt_stack
     if (known != PT_NONE) return (pt_stack_id){known};
     const pt_stack_id id = append_stack(b, depth, end);
     if (id.v == PT_NONE) return id;
-    if (t->promised > 0 && id.v >= t->promised / STACKS_TRIAL) reserve_expected_stacks(b);
+    if (t->expected_samples > 0 && id.v >= t->expected_samples / STACKS_TRIAL)
+        reserve_expected_stacks(b);
     pt_index_add(&t->index, hash, id.v);
     return id;
 }
@@ -739,7 +740,7 @@ void pt_builder_drop_empty_samples(pt_builder *b)
 
 /* The place where the builder keeps 1 + the row of the stack's sample without labels; its value is
  * 0 if there is no such sample. */
-static uint32_t *plain_sample(pt_builder *b, uint32_t stack)
+static uint32_t *place_of_unlabelled(pt_builder *b, uint32_t stack)
 {
     builder_samples *t = &b->sample;
     if (stack >= t->of_stack_count) {
@@ -761,7 +762,7 @@ static void index_samples(pt_builder *b)
             pt_index_add(&t->index, pt_hash_u32_pair(t->stack[row], t->labels[row]), row);
             continue;
         }
-        uint32_t *const plain = plain_sample(b, t->stack[row]);
+        uint32_t *const plain = place_of_unlabelled(b, t->stack[row]);
         if (*plain == 0) *plain = row + 1; /* of equal samples the first is kept */
     }
 }
@@ -769,7 +770,7 @@ static void index_samples(pt_builder *b)
 static uint32_t find_sample(pt_builder *b, uint32_t stack, uint32_t labels)
 {
     builder_samples *t = &b->sample;
-    if (labels == 0) return *plain_sample(b, stack) - 1; /* 0, no sample, becomes PT_NONE */
+    if (labels == 0) return *place_of_unlabelled(b, stack) - 1; /* 0, no sample, becomes PT_NONE */
     return PT_INDEX_FIND(&t->index, pt_hash_u32_pair(stack, labels), id,
                          t->stack[id] == stack && t->labels[id] == labels);
 }
@@ -864,7 +865,7 @@ pt_provenance *pt_builder_provenance(pt_builder *b)
     return &b->provenance;
 }
 
-void pt_builder_show_event(pt_builder *b, uint32_t event)
+void pt_builder_set_default_event(pt_builder *b, uint32_t event)
 {
     const bool is_last = event + 1 == pt_builder_event_count(b);
     b->provenance.default_event = is_last ? 0 : pt_builder_event_at(b, event)->type;

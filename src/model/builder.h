@@ -52,8 +52,8 @@ void pt_builder_drop_empty_event(pt_builder *b, const char *type);
 void pt_builder_drop_empty_samples(pt_builder *builder);
 /* The row of an event, which may be changed until freeze. */
 pt_event *pt_builder_event_at(pt_builder *b, uint32_t event);
-/* Makes the event the default (pt_profile_default_event). Called after all events were added. */
-void pt_builder_show_event(pt_builder *b, uint32_t event);
+/* pt_profile_default_event will return the event. Called after all events were added. */
+void pt_builder_set_default_event(pt_builder *b, uint32_t event);
 
 /* Appends a mapping. */
 pt_mapping_id pt_builder_append_mapping(pt_builder *b, const pt_mapping *mapping);

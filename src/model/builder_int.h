@@ -49,9 +49,9 @@ typedef struct {
     size_t frames_touched; /* length of the column at which further pages are populated */
     COLUMN(uint8_t, end);
     pt_index index;
-    uint64_t most, cut; /* most: limit of the frames of all stacks; cut: number of stacks that the
-                         * limit truncated */
-    uint32_t promised;  /* expected samples; 0 = unknown, or the index already has room for them */
+    uint64_t frames_max;       /* limit of the frames of all stacks */
+    uint64_t cut_count;        /* number of stacks that the limit truncated */
+    uint32_t expected_samples; /* 0 = unknown, or the index already has room for them */
 } builder_stacks;
 
 typedef struct {

@@ -454,7 +454,7 @@ static void copy_provenance(const canon *c, pt_builder *b)
         *ids[i] = c->string.rank[*ids[i]];
     to->default_event = 0;
     const uint32_t shown = pt_profile_default_event(c->p);
-    if (shown != PT_NONE) pt_builder_show_event(b, shown);
+    if (shown != PT_NONE) pt_builder_set_default_event(b, shown);
     for (uint32_t i = 0; i < from->comment_count; i++)
         pt_builder_comment(b, (pt_string_id){c->string.rank[from->comments[i]]});
 }

@@ -53,7 +53,7 @@ const pt_profile *pt_profile_on_one_line(const pt_profile *profile)
 {
     const pt_strings *const old = profile->string;
     const uint32_t count = old->t.count;
-    if (!pt_moves_cells(old->bytes, old->offset[count])) return pt_profile_ref(profile);
+    if (!pt_has_newline_or_tab(old->bytes, old->offset[count])) return pt_profile_ref(profile);
     pt_strings *const table = pt_table_new(sizeof *table, count);
     uint64_t *const offset = pt_alloc(count + 1, sizeof *offset);
     pt_buf bytes = PT_BUF_INIT;

@@ -34,10 +34,10 @@ typedef struct {
 typedef struct {
     double *value, *weight, *offset;
     pool *pools;
-} room;
+} rank_arrays;
 
 /* Places the nodes of a rank as near to r->value as order and distances allow. */
-static void settle_rank(pt_part *p, size_t rank, room *r)
+static void settle_rank(pt_part *p, size_t rank, rank_arrays *r)
 {
     const uint32_t *order = p->order + p->rank_first[rank];
     const size_t count = p->rank_first[rank + 1] - p->rank_first[rank];
@@ -72,7 +72,7 @@ static void add_wish(const pt_part *p, const uint32_t *links, uint32_t first, ui
 
 /* Computes the wishes of a rank's nodes (r->value, r->weight) from their neighbours in the rank
  * above, the rank below, or both. */
-static void find_wishes(const pt_part *p, size_t rank, bool above, bool below, room *r)
+static void find_wishes(const pt_part *p, size_t rank, bool above, bool below, rank_arrays *r)
 {
     for (uint32_t i = p->rank_first[rank]; i < p->rank_first[rank + 1]; i++) {
         const uint32_t node = p->order[i];
@@ -89,10 +89,10 @@ static void find_wishes(const pt_part *p, size_t rank, bool above, bool below, r
 
 static void place_nodes_across(pt_part *p)
 {
-    room r = {.value = pt_alloc(p->node_count + 1, sizeof *r.value),
-              .weight = pt_alloc(p->node_count + 1, sizeof *r.weight),
-              .offset = pt_alloc(p->node_count + 1, sizeof *r.offset),
-              .pools = pt_alloc(p->node_count + 1, sizeof *r.pools)};
+    rank_arrays r = {.value = pt_alloc(p->node_count + 1, sizeof *r.value),
+                     .weight = pt_alloc(p->node_count + 1, sizeof *r.weight),
+                     .offset = pt_alloc(p->node_count + 1, sizeof *r.offset),
+                     .pools = pt_alloc(p->node_count + 1, sizeof *r.pools)};
     for (size_t rank = 0; rank < p->rank_count; rank++) {
         double x = 0;
         for (uint32_t i = p->rank_first[rank]; i < p->rank_first[rank + 1]; i++) {

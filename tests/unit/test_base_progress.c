@@ -58,7 +58,7 @@ static void what_is_between_two_pieces_of_work_has_a_name(void **state)
 {
     screen s = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, ""};
     pt_progress *const p = pt_progress_new(0, show_on, &s);
-    pt_progress_between(p, "computing");
+    pt_progress_set_idle_text(p, "computing");
     wait_for_shows(&s, 1);
     pt_progress_begin(p, PT_PROGRESS_BYTES, 100, "reading");
     assert_string_equal(s.doing, "reading");
@@ -66,7 +66,7 @@ static void what_is_between_two_pieces_of_work_has_a_name(void **state)
     const int count = s.count;
     wait_for_shows(&s, count + 2);
     assert_string_equal(s.doing, "computing");
-    pt_progress_between(p, NULL); /* nothing is shown from here on */
+    pt_progress_set_idle_text(p, NULL); /* nothing is shown from here on */
     const int last = s.count;
     pt_progress_add(p, 1);
     pt_progress_free(p);

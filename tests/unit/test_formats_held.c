@@ -45,7 +45,7 @@ static void add_events(pt_builder *b, size_t set, unsigned facts)
     for (size_t e = 0; e < 3 && event_sets[set][e].type; e++)
         pt_builder_event(b, &(pt_event){.type = text(b, event_sets[set][e].type),
                                         .unit = text(b, event_sets[set][e].unit)});
-    if (facts & HAS_DEFAULT) pt_builder_show_event(b, 0);
+    if (facts & HAS_DEFAULT) pt_builder_set_default_event(b, 0);
 }
 
 static uint32_t add_location(pt_builder *b, unsigned facts, uint32_t mapping, unsigned i)

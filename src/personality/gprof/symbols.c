@@ -53,7 +53,7 @@ static const char *keep_name(pt_gprof *g, const char *text, size_t bytes)
 static const char *one_line(pt_gprof *g, const char *name)
 {
     size_t size = strlen(name);
-    if (!g->options.one_line || !pt_moves_cells(name, size)) return name;
+    if (!g->options.one_line || !pt_has_newline_or_tab(name, size)) return name;
     PT_FREE char *line = pt_on_one_line(name, size, &size);
     return keep_name(g, line, size + 1);
 }

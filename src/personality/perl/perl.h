@@ -143,7 +143,7 @@ void pt_perl_session_done(pt_perl_session *session);
 static inline uint32_t pt_perl_word(pt_perl_session *s, const char *text, size_t length)
 {
     PT_FREE char *line = NULL;
-    if (s->out->is_terminal && pt_moves_cells(text, length))
+    if (s->out->is_terminal && pt_has_newline_or_tab(text, length))
         text = line = pt_on_one_line(text, length, &length);
     return pt_builder_string(s->tables, text, length).v;
 }
