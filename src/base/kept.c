@@ -135,24 +135,30 @@ static void trim_folder(const pt_kept_folder *folder)
     free_files(&list);
 }
 
+typedef struct {
+    char *pattern;  /* of the cache's files */
+    uint64_t bytes; /* saved since the folder was listed */
+} saved_cache;
+
 /* Must the folder be listed to see whether it exceeds its limit? Listing takes a system call for
- * each file. So it is due at this process's first save, and again each time the process has saved a
- * 64th of the limit. */
+ * each file. So it is due at this process's first save to the cache, and again each time the
+ * process has saved a 64th of the limit to the cache. */
 static bool is_trim_due(const pt_kept_folder *folder, size_t saved_bytes)
 {
     enum { PARTS = 64 };
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static char *last_path;
-    static uint64_t bytes; /* saved in last_path since the folder was listed */
+    static PT_VECTOR(saved_cache) caches; /* of this process, which has few */
+    PT_FREE char *pattern = pt_strf("%s/*%s", folder->path, folder->suffix);
     pthread_mutex_lock(&lock);
-    const bool is_other = last_path == NULL || strcmp(last_path, folder->path) != 0;
-    if (is_other) {
-        free(last_path);
-        last_path = pt_strdup(folder->path);
-    }
-    bytes += saved_bytes;
-    const bool is_due = is_other || bytes >= folder->max_bytes / PARTS;
-    if (is_due) bytes = 0;
+    size_t at = 0;
+    while (at < caches.count && strcmp(caches.items[at].pattern, pattern) != 0)
+        at++;
+    const bool is_first = at == caches.count;
+    if (is_first) PT_PUSH(caches, (saved_cache){.pattern = pt_strdup(pattern)});
+    saved_cache *const cache = &caches.items[at];
+    cache->bytes += saved_bytes;
+    const bool is_due = is_first || cache->bytes >= folder->max_bytes / PARTS;
+    if (is_due) cache->bytes = 0;
     pthread_mutex_unlock(&lock);
     return is_due;
 }

@@ -374,6 +374,35 @@ static void a_kept_key_is_of_one_file_as_it_was(void **state)
     assert_null(pt_kept_key("id", &other));
 }
 
+/* Saves a byte to the cache. A listing removes files of other versions: was the folder listed? */
+static bool is_listed_at_save(const pt_kept_folder *cache, const char *key)
+{
+    PT_FREE char *old = pt_strf("%s/old.1%s", cache->path, cache->suffix);
+    if (access(cache->path, F_OK) == 0) write_file(old, "");
+    const bool was_there = access(old, F_OK) == 0;
+    assert_int_equal(pt_kept_save(cache, key, "x", 1, NULL), PT_OK);
+    return was_there && access(old, F_OK) != 0;
+}
+
+static void saves_to_two_caches_by_turns_list_each_folder_once(void **state)
+{
+    PT_FREE char *other = pt_strf("%s/other", folder);
+    assert_int_equal(chmod(folder, 0700), 0);
+    assert_int_equal(mkdir(other, 0700), 0);
+    const pt_kept_folder caches[] = {
+        {folder, ".table", 2, 6400}, {folder, ".names", 2, 6400}, {other, ".names", 2, 6400}};
+    for (size_t i = 0; i < 3; i++)
+        assert_true(is_listed_at_save(&caches[i], "first"));
+    for (size_t i = 0; i < 3; i++)
+        assert_false(is_listed_at_save(&caches[i], "second"));
+    const char part[99] = ""; /* with the byte of "second" a 64th of the limit */
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(pt_kept_save(&caches[i], "third", part, sizeof part, NULL), PT_OK);
+        PT_FREE char *old = pt_strf("%s/old.1%s", caches[i].path, caches[i].suffix);
+        assert_int_not_equal(access(old, F_OK), 0);
+    }
+}
+
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 
 int main(void)
@@ -391,6 +420,7 @@ int main(void)
         IN_FOLDER(what_a_killed_writer_left_goes_with_the_next_that_writes),
         IN_FOLDER(a_writer_killed_at_any_moment_leaves_a_whole_file),
         cmocka_unit_test(a_kept_key_is_of_one_file_as_it_was),
+        IN_FOLDER(saves_to_two_caches_by_turns_list_each_folder_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
