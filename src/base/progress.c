@@ -110,7 +110,7 @@ static void begin_work(pt_progress *p, pt_progress_unit unit, uint64_t total)
 }
 
 /* Ends the work, and calls show with NULL if the work was shown. Then begins to show the text of
- * pt_progress_between, if there is one. The caller holds p->lock. */
+ * pt_progress_set_idle_text, if there is one. The caller holds p->lock. */
 static void end_work(pt_progress *p)
 {
     if (p->is_shown) p->show(p->context, NULL);

@@ -77,7 +77,7 @@ static void side_done(side *s)
 /* Loads and symbolizes a run's profile, except if the profile is in memory already, and filters it.
  * If the run has no samples left, its profile is NULL, and all rows of the other side are new or
  * gone. */
-static int ask_side(pt_cmd_context *run, pt_diff_run *ret_run)
+static int prepare_run(pt_cmd_context *run, pt_diff_run *ret_run)
 {
     int status = run->resident ? PT_EXIT_OK : pt_cmd_load(run);
     if (status == PT_EXIT_OK && !run->resident) status = pt_cmd_symbolize(run);
@@ -91,8 +91,8 @@ static int ask_side(pt_cmd_context *run, pt_diff_run *ret_run)
 }
 
 /* Adds a context for a run to the side. Its query has the side's range if two ranges of one profile
- * are compared (--base-time). The caller fills the context and calls ask_side. */
-static pt_cmd_context *make_run(pt_cmd_context *context, side sides[2], int which)
+ * are compared (--base-time). The caller fills the context and calls prepare_run. */
+static pt_cmd_context *append_run(pt_cmd_context *context, side sides[2], int which)
 {
     side *const s = &sides[which];
     PT_GROW(*s, s->count + 1);
@@ -127,12 +127,12 @@ static int add_resident_runs(pt_cmd_context *context, side sides[2])
     if (has_sides && is_of_ranges) return two_bases(context);
     for (int which = 0; which < 2 && status == PT_EXIT_OK; which++) {
         side *s = &sides[which];
-        pt_cmd_context *run = make_run(context, sides, which);
+        pt_cmd_context *run = append_run(context, sides, which);
         run->profile = pt_profile_ref(has_sides ? context->side[which] : context->profile);
         run->resident = true;
         run->title =
             which == PT_AFTER || !has_sides ? context->title : pt_cmd_before_title(context);
-        status = ask_side(run, &s->runs[s->count]);
+        status = prepare_run(run, &s->runs[s->count]);
         s->count++;
         pt_diag_merge(&context->diag, &run->diag);
     }
@@ -143,12 +143,12 @@ static int add_run(pt_cmd_context *context, side sides[2], int which, const char
                    const char *program)
 {
     side *const s = &sides[which];
-    pt_cmd_context *run = make_run(context, sides, which);
+    pt_cmd_context *run = append_run(context, sides, which);
     const char **args = pt_alloc(2, sizeof *args);
     args[run->arg_count++] = name;
     if (program != NULL) args[run->arg_count++] = program;
     run->args = args;
-    const int status = ask_side(run, &s->runs[s->count]);
+    const int status = prepare_run(run, &s->runs[s->count]);
     s->count++;
     if (run->loaded.damaged_count > 0) context->loaded.damaged_count++;
     pt_diag_merge(&context->diag, &run->diag);

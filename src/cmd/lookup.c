@@ -93,7 +93,7 @@ static void init_binary_dirs(pt_lookup *p, const pt_option_list *given)
 struct pt_lookup_progress {
     bool is_terminal;
     bool is_shown;   /* terminal: there is a line to overwrite */
-    bool was_told;   /* no terminal: the line of the current download was printed */
+    bool is_printed; /* no terminal: the line of the current download was printed */
     const char *now; /* the file of the current download */
 };
 
@@ -105,7 +105,7 @@ static void show_download(void *context, const pt_debuginfod_progress *p)
     const double mb = 1e6;
     char size[64] = "";
     if (p->total_bytes > 0) snprintf(size, sizeof size, " of %.1f", (double)p->total_bytes / mb);
-    if (shown->now != p->what) shown->was_told = false;
+    if (shown->now != p->what) shown->is_printed = false;
     shown->now = p->is_over ? NULL : p->what;
     if (shown->is_terminal && !p->is_over) {
         PT_FREE char *line = pt_strf("fetching %s from %s: %.1f%s MB", p->what, p->server,
@@ -115,9 +115,10 @@ static void show_download(void *context, const pt_debuginfod_progress *p)
     } else if (shown->is_terminal && shown->is_shown) {
         pt_show_progress(NULL);
         shown->is_shown = false;
-    } else if (!shown->is_terminal && !p->is_over && !shown->was_told && p->elapsed_ms > QUIET_MS) {
+    } else if (!shown->is_terminal && !p->is_over && !shown->is_printed &&
+               p->elapsed_ms > QUIET_MS) {
         pt_say("fetching %s from %s (DEBUGINFOD_URLS= prevents this)", p->what, p->server);
-        shown->was_told = true;
+        shown->is_printed = true;
     }
 }
 

@@ -224,11 +224,11 @@ static int write_and_tell(pt_cmd_context *context, const pt_output_settings *set
         pt_profile_unref(ordered);
         pt_diag_merge(&context->diag, &changes);
     }
-    const int told =
+    const int losses_status =
         write_losses(context, settings, format, status == PT_EXIT_OK, &losses, &changes);
     pt_diag_done(&losses);
     pt_diag_done(&changes);
-    return status != PT_EXIT_OK ? status : told;
+    return status != PT_EXIT_OK ? status : losses_status;
 }
 
 int pt_cmd_write(pt_cmd_context *context, const pt_output_settings *settings,

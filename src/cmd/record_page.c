@@ -125,11 +125,11 @@ void pt_record_page_end(pt_record_page *page, const char *output)
 {
     if (page->pid <= 0) return;
     const uint64_t now = identity_of(output);
-    const bool was_told = page->folder_fd < 0;
+    const bool was_folder_sent = page->folder_fd < 0;
     close_pipe(page);
     const int end = pt_record_stop != 0 ? pt_record_stop : pt_record_end_signal;
     const bool ends_all = end == SIGTERM || end == SIGHUP;
-    if (was_told && now != 0 && now != page->before && !ends_all) {
+    if (was_folder_sent && now != 0 && now != page->before && !ends_all) {
         pt_say("the page stays open until Ctrl-C");
         wait_for_stop(page);
     }

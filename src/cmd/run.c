@@ -236,7 +236,7 @@ static void take_possible_pattern(pt_cmd_context *context)
     context->arg_count--;
 }
 
-static int give_and_run(pt_cmd_context *context, void *settings)
+static int prepare_and_run(pt_cmd_context *context, void *settings)
 {
     const pt_command *command = context->command;
     if (context->common->help) {
@@ -298,7 +298,7 @@ static int parse_and_run(pt_cmd_context *context, const char *const *args, size_
         context->look.long_names = context->symbol->long_names;
         if (!context->resident) open_pager(context);
         if (!context->resident) begin_progress(context);
-        status = give_and_run(context, settings);
+        status = prepare_and_run(context, settings);
     }
     free(operands.items);
     pt_options_done(&o.options);

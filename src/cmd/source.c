@@ -10,9 +10,8 @@
 #include "base/text.h"
 #include "view/fold.h"
 
-/* Did symbolizing add the name, from an image? It did if the profile, when it was read, did not
- * have the name. */
-static bool is_name_of_image(void *context, const char *name)
+/* True if the profile, when it was read, did not have the name. */
+static bool is_added_by_symbolizing(void *context, const char *name)
 {
     const pt_profile *as_read = ((const pt_cmd_context *)context)->as_read;
     if (as_read == NULL) return false;
@@ -26,7 +25,7 @@ pt_source_texts *pt_cmd_texts(pt_cmd_context *context, pt_source_search *search,
     const char *path = settings->source_path != NULL ? settings->source_path : here;
     pt_source_texts *texts =
         pt_source_texts_new(path, settings->trim_path, pt_source_fetch_text, search);
-    if (context->confined) pt_source_texts_confine(texts, here, is_name_of_image, context);
+    if (context->confined) pt_source_texts_confine(texts, here, is_added_by_symbolizing, context);
     return texts;
 }
 

@@ -52,7 +52,7 @@ static bool take_prefix(const char **text, const char *prefix)
 }
 
 /* Gives the request's address its name, if `names` has code at this address. */
-static bool look_up(request *r, const pt_code_names *names)
+static bool name_request(request *r, const pt_code_names *names)
 {
     pt_code_answer found;
     if (!pt_code_names_find(names, r->linked, &found)) return false;
@@ -70,7 +70,7 @@ static void place_in_kernel(symbolize_job *j, request *r)
         pt_source_kernel_names(&search, "", 0, &j->code.kernel, &error) != PT_OK)
         pt_say("%s", error.message);
     j->code.has_kernel = true;
-    look_up(r, &j->code.kernel);
+    name_request(r, &j->code.kernel);
     free(r->text);
     r->text =
         pt_strdup(r->code != NULL && r->code->module[0] != '\0' ? r->code->module : "[kernel]");
@@ -85,7 +85,7 @@ static void place_in_compiled(symbolize_job *j, request *r, const pt_process_map
                             map->kind == PT_MAPPED_JITDUMP ? map->path : NULL, &j->code.dump,
                             &j->code.map);
     j->code.has_compiled = true;
-    if (!look_up(r, &j->code.dump)) look_up(r, &j->code.map);
+    if (!name_request(r, &j->code.dump)) name_request(r, &j->code.map);
 }
 
 /* Finds the mapping of the address in the process. */

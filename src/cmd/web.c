@@ -215,7 +215,7 @@ static void answer_opened(const web *w, const pt_serve_request *request,
     pt_putf(&answer->body, "{\"at\": \"%s/ui/\"}\n", request->new_root);
     answer->type = "application/json";
     prepare_reports(opened->profile);
-    answer->stays = PT_STAY_NEW;
+    answer->process_stay = PT_STAY_NEW;
     answer->stay_context = made;
 }
 
@@ -265,7 +265,7 @@ static void answer_again(const web *w, pt_serve_answer *answer)
     answer->type = "application/json";
     if (read == NULL) return;
     prepare_reports(read->profile);
-    answer->stays = PT_STAY_HERE;
+    answer->process_stay = PT_STAY_HERE;
     answer->stay_context = now;
 }
 

@@ -145,7 +145,7 @@ static const pt_cmd_context *read_result(const pt_cmd_context *shown, pt_web_liv
     return read_again(shown, name, 1);
 }
 
-static const pt_cmd_context *look_at_recording(const pt_cmd_context *shown, pt_web_live *live)
+static const pt_cmd_context *read_recording(const pt_cmd_context *shown, pt_web_live *live)
 {
     pt_folder_running running;
     if (!pt_folder_is_running(live->folder, &running)) {
@@ -162,7 +162,7 @@ static const pt_cmd_context *look_at_recording(const pt_cmd_context *shown, pt_w
 
 const pt_cmd_context *pt_web_live_look(const pt_cmd_context *shown, pt_web_live *live)
 {
-    if (live->state == PT_LIVE_RECORDING) return look_at_recording(shown, live);
+    if (live->state == PT_LIVE_RECORDING) return read_recording(shown, live);
     if (live->state != PT_LIVE_FILES) return NULL;
     const uint64_t version = version_of_files(shown->args, shown->arg_count);
     if (version == 0) live->state = PT_LIVE_ENDED;

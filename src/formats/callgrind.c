@@ -242,7 +242,7 @@ static void define_name(name_table *table, uint64_t id, uint32_t string)
     table->items[id - 1] = string + 1;
 }
 
-static uint32_t look_up(const name_table *table, uint64_t id)
+static uint32_t find_name(const name_table *table, uint64_t id)
 {
     return id <= table->count && table->items[id - 1] > 0 ? table->items[id - 1] - 1 : PT_NONE;
 }
@@ -304,7 +304,7 @@ static void find_names(callgrind_reader *c)
         uint64_t id;
         if (which < 0 || !take_name(&name, &id) || id == 0 || name.size == 0) continue;
         const name_kind kind = places[which].kind;
-        if (id > (uint64_t)(lines.end - lines.start) || look_up(&c->all[kind], id) != PT_NONE)
+        if (id > (uint64_t)(lines.end - lines.start) || find_name(&c->all[kind], id) != PT_NONE)
             continue;
         define_name(&c->all[kind], id, add_name(c, kind, name));
     }
@@ -323,10 +323,10 @@ static uint32_t name_of(callgrind_reader *c, name_kind kind, pt_span s)
         if (sane) define_name(&c->names[kind], id, string);
         return string;
     }
-    uint32_t string = look_up(&c->names[kind], id);
+    uint32_t string = find_name(&c->names[kind], id);
     if (string != PT_NONE) return string;
     find_names(c);
-    string = look_up(&c->all[kind], id);
+    string = find_name(&c->all[kind], id);
     if (string != PT_NONE) return string;
     c->undefined++;
     return add_name(c, kind, (pt_span){0});

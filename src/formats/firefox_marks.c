@@ -173,7 +173,7 @@ static bool close_mark(pairing *p, opened *slot, int64_t end, int64_t data)
     return true;
 }
 
-static void see_time(pairing *p, int64_t time)
+static void note_last_time(pairing *p, int64_t time)
 {
     if (time != NULL_CELL && time > p->last) p->last = time;
 }
@@ -192,8 +192,8 @@ static void pair_marker(pairing *p, int64_t row)
         if (start == NULL_CELL) start = d.start != NULL_CELL ? d.start : time;
         if (end == NULL_CELL) end = d.end != NULL_CELL ? d.end : phase == PHASE_END ? time : end;
     }
-    see_time(p, start);
-    see_time(p, end);
+    note_last_time(p, start);
+    note_last_time(p, end);
     pending mark = {.start = start != NULL_CELL ? start
                              : end != NULL_CELL ? end
                                                 : 0,
@@ -270,7 +270,7 @@ void pt_firefox_put_markers(fx_reader *x, pt_marks *marks, fx_thread *thread)
     pairing p = {.x = x, .thread = thread};
     pt_index_init(&p.index);
     for (size_t i = 0; i < t->column[SAMPLE_TIME].count; i++)
-        see_time(&p, t->column[SAMPLE_TIME].items[i]);
+        note_last_time(&p, t->column[SAMPLE_TIME].items[i]);
     for (size_t i = 0; i < count; i++)
         pair_marker(&p, (int64_t)i);
     close_rest(&p);

@@ -121,9 +121,10 @@ static uint64_t count_renamed(const pt_profile *p, const pt_format *format)
     const bool several = format->capabilities & PT_CAN_EVENTS || format->holds_event != NULL;
     uint64_t n = 0;
     for (uint32_t e = 0; e < p->event->t.count; e++) {
-        const bool told =
+        const bool loses_unit =
             !(format->capabilities & PT_CAN_UNITS) && p->event->row[e].kind != PT_EVENT_COUNT;
-        if (several || e == pt_profile_default_event(p)) n += !told && !holds_name(p, format, e);
+        if (several || e == pt_profile_default_event(p))
+            n += !loses_unit && !holds_name(p, format, e);
     }
     return n;
 }

@@ -43,9 +43,8 @@ typedef struct {
     PT_VECTOR(level) level;
     int64_t interval_ns;
     uint32_t pid, tid, comm;
-    uint64_t odd, first_odd,
-        exceeded; /* exceeded: number of functions whose callees have more samples than
-                                    * the function */
+    uint64_t odd, first_odd;
+    uint64_t exceeded; /* number of functions whose callees have more samples than the function */
 } sample_reader;
 
 /* ---- The images ---- */

@@ -125,7 +125,7 @@ static bool take_hex(span *s, uint64_t *ret_value)
 }
 
 /* The entry of a text, which is added with id PT_NONE if it is new. */
-static seen_text *look_up(seen_texts *t, span s)
+static seen_text *intern_text(seen_texts *t, span s)
 {
     const size_t size = (size_t)(s.end - s.at);
     const uint64_t hash = pt_hash_bytes(s.at, size);
@@ -322,7 +322,7 @@ static uint32_t mapping_of(script_reader *r, span dso, bool *ret_is_kernel)
                                                             * unknown */
     *ret_is_kernel =
         as.kind == PT_MAPPED_KERNEL || (size > 3 && memcmp(dso.end - 3, ".ko", 3) == 0);
-    seen_text *const seen = look_up(&r->dsos, dso);
+    seen_text *const seen = intern_text(&r->dsos, dso);
     if (seen->id == PT_NONE) {
         const pt_mapping mapping = {.limit = UINT64_MAX,
                                     .file = string_of(r, (span){as.name, as.name + as.name_bytes}),
@@ -398,7 +398,7 @@ static void add_frame(script_reader *r, span line, span source)
     const bool is_leaf = r->frame.count == 0;
     const bool is_plain = !is_leaf && !r->inlined.waits;
     const span both = {line.at, source.at < source.end ? source.end : line.end};
-    const size_t place = is_plain ? (size_t)(look_up(&r->frames, both) - r->frames.items) : 0;
+    const size_t place = is_plain ? (size_t)(intern_text(&r->frames, both) - r->frames.items) : 0;
     uint32_t id = is_plain ? r->frames.items[place].id : PT_NONE;
     if (id == PT_NONE) {
         if (!parse_frame(line, &f)) {
@@ -442,7 +442,7 @@ static uint32_t make_stack(script_reader *r, span block, span leaf)
 static uint32_t text_id(script_reader *r, seen_texts *t, span s)
 {
     if (s.at == s.end) return 0;
-    seen_text *const seen = look_up(t, s);
+    seen_text *const seen = intern_text(t, s);
     if (seen->id == PT_NONE) seen->id = string_of(r, s);
     return seen->id;
 }
@@ -451,7 +451,7 @@ static uint32_t text_id(script_reader *r, seen_texts *t, span s)
 static uint32_t event_of(script_reader *r, span name)
 {
     if (name.at == name.end) return 0;
-    seen_text *const seen = look_up(&r->events, name);
+    seen_text *const seen = intern_text(&r->events, name);
     if (seen->id != PT_NONE) return seen->id;
     const uint32_t string = pt_perf_event_name(r->builder, name.at, (size_t)(name.end - name.at));
     uint32_t event = 1;
@@ -477,7 +477,7 @@ static void add_sample(script_reader *r, const sample_line *s, span block)
     if (block.at == block.end) {
         stack = make_stack(r, block, s->rest);
     } else {
-        seen_text *const seen = look_up(&r->blocks, block);
+        seen_text *const seen = intern_text(&r->blocks, block);
         const size_t place = (size_t)(seen - r->blocks.items);
         if (seen->id == PT_NONE) {
             stack = make_stack(r, block, (span){0});

@@ -183,9 +183,9 @@ pt_status pt_fetch_symbol_count(const char *profile_url, const pt_fetch_options 
     const pt_status status = first_line(profile_url, "symbol", options, &line, reterr);
     if (status != PT_OK) return status;
     unsigned long long count;
-    const bool told = sscanf(line, "num_symbols: %llu", &count) == 1;
+    const bool has_count = sscanf(line, "num_symbols: %llu", &count) == 1;
     free(line);
-    if (!told) {
+    if (!has_count) {
         pt_error_set(reterr, PT_ERR_FORMAT, "the server does not report its number of symbols");
         if (reterr != NULL) pt_error_where(reterr, profile_url, NULL, -1);
         return PT_ERR_FORMAT;

@@ -197,26 +197,26 @@ typedef struct {
     const pt_source_options *source;
     pt_load_unwinder *unwinder; /* made on first use */
     pt_progress *progress;
-    uint64_t file_bytes, told_bytes; /* file_bytes: size of the file on disk; told_bytes: how many
-                                      * of them were reported to progress */
-    uint64_t stacks;                 /* stacks that were unwound */
+    uint64_t file_bytes;     /* size of the file on disk */
+    uint64_t reported_bytes; /* how many of them were reported to progress */
+    uint64_t stacks;         /* stacks that were unwound */
 } reading;
 
-/* Reports the reader's place in the peeled bytes as bytes of the file. */
-static void tell_place(void *context, uint64_t offset)
+/* offset: the reader's place in the peeled bytes. */
+static void report_progress(void *context, uint64_t offset)
 {
     reading *const r = context;
     const double share = r->blob->size > 0 ? (double)offset / (double)r->blob->size : 1;
     const uint64_t bytes = share < 1 ? (uint64_t)(share * (double)r->file_bytes) : r->file_bytes;
-    if (bytes <= r->told_bytes) return;
-    pt_progress_add(r->progress, bytes - r->told_bytes);
-    r->told_bytes = bytes;
+    if (bytes <= r->reported_bytes) return;
+    pt_progress_add(r->progress, bytes - r->reported_bytes);
+    r->reported_bytes = bytes;
 }
 
 static void discard_input(void *context, uint64_t upto)
 {
     const reading *const r = context;
-    tell_place(context, upto);
+    report_progress(context, upto);
     pt_blob_discard(r->blob, (size_t)upto);
 }
 
@@ -269,7 +269,7 @@ static pt_status read_profile(const loading *l, input_item *item, pt_blob *blob,
         .diag = &item->diag,
         .context = &context,
         .discard = discard_input,
-        .reach = tell_place,
+        .reach = report_progress,
         .unwind = unwind_stack,
         .inflated_bytes = l->max_bytes,
         .word_bytes = l->options->word_bytes,
@@ -282,7 +282,7 @@ static pt_status read_profile(const loading *l, input_item *item, pt_blob *blob,
     pt_builder_limit_frames(builder, times_bytes(item->input.file_bytes, FRAMES_A_BYTE));
     pt_status status = item->input.format->read(&reader, builder, &hooks, reterr);
     pt_load_unwinder_free(context.unwinder);
-    tell_place(&context, blob->size);
+    report_progress(&context, blob->size);
     if (!pt_blob_intact(blob)) { /* the reader has read zeros in place of the missing part, so its
                                   * result does not count */
         if (status == PT_OK) status = PT_ERR_DAMAGED;

@@ -13,9 +13,9 @@
 #include "render/report.h"
 #include "render/value.h"
 
-static void tell_fact(pt_fact_fn *tell, void *context, const char *format, ...)
+static void format_fact(pt_fact_fn *tell, void *context, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-static void tell_fact(pt_fact_fn *tell, void *context, const char *format, ...)
+static void format_fact(pt_fact_fn *tell, void *context, const char *format, ...)
 {
     PT_AUTO(pt_buf) text = PT_BUF_INIT;
     va_list args;
@@ -30,9 +30,8 @@ static void put_samples(pt_out *out, int64_t count)
     pt_outf(out, "%s", pt_count_noun((uint64_t)count, "samples").text);
 }
 
-/* Puts the value and the number of samples; only one of them if the event is the samples
- * themselves. */
-static void put_what(pt_out *out, const pt_report_head *head)
+/* If the event is the samples themselves, their number is the total. */
+static void put_title_and_total(pt_out *out, const pt_report_head *head)
 {
     const pt_summary *s = &head->summary;
     const bool counts_samples = s->kind == PT_EVENT_COUNT && strcmp(s->type, "samples") == 0;
@@ -58,19 +57,18 @@ static void put_what(pt_out *out, const pt_report_head *head)
     pt_out_char(out, '\n');
 }
 
-/* Passes on each fact about the quality of the profile. */
-static void tell_trust(const pt_summary *s, pt_fact_fn *tell, void *context)
+static void pass_quality_facts(const pt_summary *s, pt_fact_fn *tell, void *context)
 {
     if (s->ends_known)
-        tell_fact(tell, context, "complete stacks %s", pt_percent_of(s->complete_share).text);
+        format_fact(tell, context, "complete stacks %s", pt_percent_of(s->complete_share).text);
     if (s->unchecked_share > 0)
-        tell_fact(tell, context, "unchecked %s", pt_percent_of(s->unchecked_share).text);
-    tell_fact(tell, context, "unnamed %s", pt_percent_of(s->unnamed_share).text);
+        format_fact(tell, context, "unchecked %s", pt_percent_of(s->unchecked_share).text);
+    format_fact(tell, context, "unnamed %s", pt_percent_of(s->unnamed_share).text);
     if (s->cpu_used_ns > 0 && s->cpu_seen_ns > 0)
-        tell_fact(tell, context, "CPU time seen %s of %s",
-                  pt_value_of("nanoseconds", s->cpu_seen_ns).text,
-                  pt_value_of("nanoseconds", s->cpu_used_ns).text);
-    if (s->lost > 0) tell_fact(tell, context, "%s lost", pt_count_noun(s->lost, "samples").text);
+        format_fact(tell, context, "CPU time seen %s of %s",
+                    pt_value_of("nanoseconds", s->cpu_seen_ns).text,
+                    pt_value_of("nanoseconds", s->cpu_used_ns).text);
+    if (s->lost > 0) format_fact(tell, context, "%s lost", pt_count_noun(s->lost, "samples").text);
     if (s->damaged) tell(context, "damaged file: only a part of it was read");
 }
 
@@ -78,13 +76,14 @@ void pt_report_facts(const pt_report_head *head, pt_fact_fn *tell, void *context
 {
     const pt_summary *s = &head->summary;
     if (head->query[0] != '\0')
-        tell_fact(tell, context, "%.1f%% of the profile: %s", 100 * head->kept_share, head->query);
-    tell_fact(tell, context, "%s in %s", pt_count_noun((uint64_t)s->samples, "samples").text,
-              pt_count_noun(s->stacks, "distinct stacks").text);
+        format_fact(tell, context, "%.1f%% of the profile: %s", 100 * head->kept_share,
+                    head->query);
+    format_fact(tell, context, "%s in %s", pt_count_noun((uint64_t)s->samples, "samples").text,
+                pt_count_noun(s->stacks, "distinct stacks").text);
     if (s->duration_ns > 0)
-        tell_fact(tell, context, "%s long", pt_value_of("nanoseconds", s->duration_ns).text);
+        format_fact(tell, context, "%s long", pt_value_of("nanoseconds", s->duration_ns).text);
     if (!s->has_stacks) tell(context, "no stacks: what a function's calls cost is not known");
-    tell_trust(s, tell, context);
+    pass_quality_facts(s, tell, context);
 }
 
 typedef struct {
@@ -120,9 +119,9 @@ static void put_calls(pt_out *out, const pt_summary *s)
 
 void pt_report_facts_text(pt_out *out, const pt_report_head *head)
 {
-    put_what(out, head);
+    put_title_and_total(out, head);
     fact_line line = {.out = out};
-    tell_trust(&head->summary, put_fact, &line);
+    pass_quality_facts(&head->summary, put_fact, &line);
     pt_out_char(out, '\n');
     if (head->query[0] != '\0') put_query(out, head);
     if (head->shows_calls) put_calls(out, &head->summary);

@@ -30,7 +30,7 @@ typedef struct {
 
 typedef struct {
     uint32_t status; /* 0: incomplete */
-    uint32_t stays;
+    uint32_t process_stay;
     uint32_t lasts;
     uint32_t text_bytes[TEXT_COUNT]; /* with the NUL; 0: absent */
 } written;
@@ -56,7 +56,7 @@ static pt_status write_answer(int fd, const pt_serve_answer *answer)
 {
     const char *const text[TEXT_COUNT] = {answer->type,       answer->policy,   answer->place,
                                           answer->attachment, answer->location, answer->note};
-    written head = {.stays = answer->stays, .lasts = answer->lasts};
+    written head = {.process_stay = answer->process_stay, .lasts = answer->lasts};
     pt_out out;
     for (size_t i = 0; i < TEXT_COUNT; i++)
         head.text_bytes[i] = text[i] != NULL ? (uint32_t)strlen(text[i]) + 1 : 0;
@@ -90,7 +90,7 @@ bool pt_keeper_read(int memory, pt_answered *ret)
         return false;
     }
     *ret = (pt_answered){.status = head.status,
-                         .stays = head.stays,
+                         .process_stay = head.process_stay,
                          .lasts = head.lasts != 0,
                          .memory = texts,
                          .fd = memory};
@@ -134,9 +134,9 @@ static void make_answer(keeping *k, pt_serve_request *request, const pt_keeper_e
     pt_serve_answer answer = {.status = 200};
     request->body = ends->body;
     k->answer(k->context, request, &answer);
-    if (ends->successor < 0) answer.stays = PT_STAY_NOT;
+    if (ends->successor < 0) answer.process_stay = PT_STAY_NOT;
     if (write_answer(ends->memory, &answer) != PT_OK) _exit(1);
-    if (answer.stays == PT_STAY_NOT || fork() != 0) _exit(0);
+    if (answer.process_stay == PT_STAY_NOT || fork() != 0) _exit(0);
     setpgid(0, 0);
     close_others(&ends->successor, 1);
     k->socket = ends->successor;

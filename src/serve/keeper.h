@@ -5,7 +5,7 @@
  * The server tells a keeper by a socket which answers to make and to end. A keeper ends when the
  * other end of its socket is closed: at once when the server ends, for whatever reason.
  *
- * A process that has made an answer may stay as a new keeper (pt_serve_answer.stays).
+ * A process that has made an answer may stay as a new keeper (pt_serve_answer.process_stay).
  */
 #pragma once
 
@@ -33,7 +33,7 @@ typedef struct pt_keeper_ends {
 /* An answer that a process wrote. Texts that it lacks are NULL. */
 typedef struct pt_answered {
     unsigned status;
-    pt_serve_stay stays;
+    pt_serve_process_stay process_stay;
     bool lasts;
     char *memory; /* holds the texts */
     const char *type, *policy, *place, *attachment, *location, *note;

@@ -40,7 +40,7 @@ typedef enum {
     PT_STAY_NOT,
     PT_STAY_NEW,  /* at new_root */
     PT_STAY_HERE, /* at root, in place of the process that made answers until now */
-} pt_serve_stay;
+} pt_serve_process_stay;
 
 /* The answer. Before the call all fields are empty, except status, which is 200. */
 typedef struct pt_serve_answer {
@@ -57,7 +57,7 @@ typedef struct pt_serve_answer {
     pt_buf body;            /* freed by the server */
     /* An equal request has the same answer, until another process answers below this root. */
     bool lasts;
-    pt_serve_stay stays; /* of a POST: the process remains after this answer, */
+    pt_serve_process_stay process_stay; /* of a POST: the process remains after this answer, */
     void *stay_context; /* and makes others with this context, which holds nothing of the request */
 } pt_serve_answer;
 

@@ -159,7 +159,7 @@ static place *add_place(pt_workers *w, unsigned root)
 /* The process that made the answer makes others from now on. */
 static void put_in_place(pt_workers *w, pt_job *job)
 {
-    const bool is_new = job->answered.stays == PT_STAY_NEW;
+    const bool is_new = job->answered.process_stay == PT_STAY_NEW;
     place *p = is_new ? add_place(w, job->new_root) : find_place(w, job->root);
     if (p == NULL) return; /* the keeper that it was to replace has gone */
     leave_kept(p->kept);
@@ -232,7 +232,7 @@ static void end_job(pt_workers *w, pt_job *job, bool is_cancelled)
         answer_shortly(job, 500,
                        "The report could not be made: its process has crashed, or its "
                        "memory was not enough.\n");
-    if (job->answered.stays != PT_STAY_NOT) put_in_place(w, job);
+    if (job->answered.process_stay != PT_STAY_NOT) put_in_place(w, job);
     if (job->answered.lasts && job->answered.status == 200 && job->key != NULL)
         pt_answers_keep(&w->answers, job->key, job->memory);
     if (job->answered.fd < 0) close_end(&job->memory);

@@ -101,14 +101,14 @@ static int64_t cache_miss_s(const pt_debuginfod *client)
     PT_FREE char *path = pt_strf("%s/cache_miss_s", client->folder);
     FILE *file = fopen(path, "re");
     long long seconds;
-    const bool is_told = file != NULL && fscanf(file, "%lld", &seconds) == 1 && seconds >= 0;
+    const bool has_seconds = file != NULL && fscanf(file, "%lld", &seconds) == 1 && seconds >= 0;
     if (file != NULL) fclose(file);
-    return is_told ? seconds : CACHE_MISS_S;
+    return has_seconds ? seconds : CACHE_MISS_S;
 }
 
 typedef enum { KEPT_NOTHING, KEPT_FILE, KEPT_NO } kept;
 
-static kept look_up_kept(const pt_debuginfod *client, const char *path)
+static kept find_kept(const pt_debuginfod *client, const char *path)
 {
     struct stat st;
     if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || !pt_owner_is_trusted(st.st_uid))
@@ -370,7 +370,7 @@ pt_status pt_debuginfod_find(pt_debuginfod *client, pt_debuginfod_kind kind, con
     PT_FREE char *path = kept_path(client, kind, build_id, source);
     if (path == NULL)
         return pt_error_set(reterr, PT_ERR_NOTFOUND, "its name is too long for the cache");
-    switch (look_up_kept(client, path)) {
+    switch (find_kept(client, path)) {
     case KEPT_NO:
         return pt_error_set(reterr, PT_ERR_NOTFOUND, "no debuginfod server had it recently");
     case KEPT_FILE: *ret_path = pt_strdup(path); return PT_OK;

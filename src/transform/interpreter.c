@@ -12,9 +12,9 @@
 #include "process/path_kind.h"
 #include "transform/frames.h"
 
-/* Kinds of locations. FRAME + row: a function of the language in that row of `languages`; FILE_OF +
- * row: code in the file of that language's interpreter. MACHINERY: a builtin of V8 that
- * is_machinery recognizes. MEMORY: memory without a file. */
+/* Kinds of locations. FRAME + row: a function of the language in that row of `languages`;
+ * INTERPRETER_FILE + row: code in the file of that language's interpreter. MACHINERY: a builtin of
+ * V8 that is_machinery recognizes. MEMORY: memory without a file. */
 enum { LANGUAGES = 4, PYTHON = 0 };
 enum {
     OTHER,
@@ -22,8 +22,8 @@ enum {
     MACHINERY,
     MEMORY,
     FRAME,
-    FILE_OF = FRAME + LANGUAGES,
-    KINDS = FILE_OF + LANGUAGES
+    INTERPRETER_FILE = FRAME + LANGUAGES,
+    KINDS = INTERPRETER_FILE + LANGUAGES
 };
 
 static bool is_python_file(const char *path)
@@ -99,7 +99,7 @@ static uint8_t kind_of_path(const char *path)
     if (strcmp(path, PT_MAPPED_JAVASCRIPT) == 0) return JAVASCRIPT;
     for (int i = 0; i < LANGUAGES; i++) {
         if (strcmp(path, languages[i].mapping) == 0) return (uint8_t)(FRAME + i);
-        if (languages[i].is_file(path)) return (uint8_t)(FILE_OF + i);
+        if (languages[i].is_file(path)) return (uint8_t)(INTERPRETER_FILE + i);
     }
     return pt_mapped_is_memory(pt_mapped_kind_of_text(path)) ? MEMORY : OTHER;
 }
@@ -115,13 +115,14 @@ static bool is_folded(uint8_t kind, uint8_t caller, const bool has[KINDS])
 {
     if (kind == MACHINERY) return has[JAVASCRIPT];
     if (kind == MEMORY) return is_frame(caller) && caller != FRAME + PYTHON;
-    return kind >= FILE_OF && has[kind - FILE_OF + FRAME];
+    return kind >= INTERPRETER_FILE && has[kind - INTERPRETER_FILE + FRAME];
 }
 
 /* The trampolines that `-X perf` of Python makes for each function have the name py::NAME:FILE. */
 static uint8_t kind_of_location(const pt_profile *p, uint32_t location, uint8_t of_mapping)
 {
-    if (of_mapping == MEMORY && pt_begins(name_of(p, location), "py::")) return FILE_OF + PYTHON;
+    if (of_mapping == MEMORY && pt_begins(name_of(p, location), "py::"))
+        return INTERPRETER_FILE + PYTHON;
     if (of_mapping == OTHER && is_machinery(name_of(p, location))) return MACHINERY;
     return of_mapping;
 }

@@ -155,7 +155,7 @@ static void total_roots(pt_calls *calls)
 }
 
 /* Appends the base name of the mapped file to each name that several functions share. */
-static void tell_apart(gathering *g)
+static void append_files(gathering *g)
 {
     PT_FREE uint32_t *seen = pt_alloc((size_t)g->calls->fold.count + 1, sizeof *seen);
     for (size_t f = 0; f < g->key.count; f++)
@@ -188,7 +188,7 @@ pt_status pt_calls_init(pt_calls *ret_calls, const pt_profile *profile, uint32_t
     pt_index_init(&g.pairs);
     gather_self(&g, event);
     gather_calls(&g, event);
-    tell_apart(&g);
+    append_files(&g);
     list_calls(ret_calls);
     if (ret_calls->has_cost) total_roots(ret_calls);
     pt_index_done(&g.functions);

@@ -426,7 +426,7 @@ static double power_of(const diffing *d, const pt_diff *diff, size_t tests)
     return change;
 }
 
-static void tell_power(const diffing *d, pt_diff *diff, size_t tests)
+static void fill_sample_counts(const diffing *d, pt_diff *diff, size_t tests)
 {
     for (int side = 0; side < 2; side++) {
         const size_t first = side == PT_BEFORE ? 0 : d->request->run_count[PT_BEFORE];
@@ -455,7 +455,7 @@ pt_status pt_diff_init(pt_diff *ret_diff, const pt_diff_request *request, pt_err
         d.has_errors = diff.has_errors = knows_draws(&d);
         if (request->normalize) normalize_runs(&d, &diff);
         const size_t tests = make_rows(&d, &diff);
-        tell_power(&d, &diff, tests);
+        fill_sample_counts(&d, &diff, tests);
         pt_sort sort = request->sort;
         qsort_r(diff.row, diff.count, sizeof *diff.row, compare_rows, &sort);
         *ret_diff = diff;

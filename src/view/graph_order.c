@@ -74,7 +74,7 @@ typedef struct {
     uint32_t in_count, out_count;
     int64_t in_total, out_total;
     double in, out;
-} telling;
+} entropy_state;
 
 /* The binary logarithm of x, with the same bits as Go's math.Log2. */
 static double log2_of(double x)
@@ -90,7 +90,7 @@ static double information_of(int64_t part, int64_t total)
     return -fraction * log2_of(fraction);
 }
 
-static int64_t entropy_of(const pt_graph_node *node, telling *t)
+static int64_t entropy_of(const pt_graph_node *node, entropy_state *t)
 {
     if (t->out_total != 0 && node->flat > 0) t->out += information_of(node->flat, t->out_total);
     const double score = (t->in_count == 0 ? 1 : t->in) + (t->out_count == 0 ? 1 : t->out);
@@ -102,7 +102,7 @@ static int64_t entropy_of(const pt_graph_node *node, telling *t)
 /* The entropy of each node: a score from the weights of its edges. The caller frees the array. */
 static int64_t *entropies_of(const pt_graph *g)
 {
-    PT_FREE telling *t = pt_alloc(g->node_count, sizeof *t);
+    PT_FREE entropy_state *t = pt_alloc(g->node_count, sizeof *t);
     for (uint32_t n = 0; n < g->node_count; n++)
         t[n].out_total = g->node[n].flat;
     for (uint32_t e = 0; e < g->edge_count; e++) {
@@ -117,7 +117,7 @@ static int64_t *entropies_of(const pt_graph *g)
     for (uint32_t e = 0; e < g->edge_count; e++) {
         const pt_graph_edge *edge = &g->edge[e];
         if (edge->dropped) continue;
-        telling *from = &t[edge->from], *to = &t[edge->to];
+        entropy_state *from = &t[edge->from], *to = &t[edge->to];
         if (from->out_total != 0) from->out += information_of(edge->weight, from->out_total);
         if (to->in_total != 0) to->in += information_of(edge->weight, to->in_total);
     }

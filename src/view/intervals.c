@@ -138,8 +138,8 @@ static pt_interval row_interval(const drawn *d, const pt_top_row *row, int which
     return interval_of(d, value, equal_draws(d, value, count, squares));
 }
 
-static pt_status know_draws(drawn *d, const pt_profile *profile, const pt_top_request *request,
-                            bool *ret_known, pt_error *reterr)
+static pt_status compute_draws(drawn *d, const pt_profile *profile, const pt_top_request *request,
+                               bool *ret_known, pt_error *reterr)
 {
     const uint32_t count = profile->sample->t.count;
     PT_FREE double *squares = pt_alloc_table(count + 1, sizeof *squares);
@@ -159,7 +159,7 @@ pt_status pt_top_intervals(pt_top *top, const pt_profile *profile, const pt_top_
                            double confidence, bool *ret_known, pt_error *reterr)
 {
     drawn d = {.whole = (double)request->drawn, .z = pt_normal_quantile((1 + confidence) / 2)};
-    const pt_status status = know_draws(&d, profile, request, ret_known, reterr);
+    const pt_status status = compute_draws(&d, profile, request, ret_known, reterr);
     if (status != PT_OK) *ret_known = false;
     for (size_t i = 0; i < top->count; i++) {
         pt_top_row *const row = &top->row[i];

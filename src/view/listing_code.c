@@ -14,8 +14,8 @@
 typedef struct {
     uint32_t image;
     pt_object_symbol symbol;
-    bool is_named;  /* the symbol's own name is chosen */
-    bool holds_one; /* a chosen function is inlined into the symbol */
+    bool is_named;           /* the symbol's own name is chosen */
+    bool has_chosen_inlined; /* a chosen function is inlined into the symbol */
 } sampled_symbol;
 
 typedef struct {
@@ -156,7 +156,7 @@ static pt_status put_cells(counting *t, pt_error *reterr)
             if (status != PT_OK) return status;
         }
         found->is_named |= is_location_chosen(t, l, true) || holds_address(t, l, &symbol);
-        found->holds_one |= is_location_chosen(t, l, false);
+        found->has_chosen_inlined |= is_location_chosen(t, l, false);
         pt_tally_put_location(&t->tally, l, id, t->code->addr[l]);
     }
     return PT_OK;
@@ -249,7 +249,7 @@ static void fill_symbols(counting *t, pt_listing *listing)
         any_named |= t->symbols.items[i].is_named && t->tally.groups.items[i].total != 0;
     for (uint32_t i = 0; i < t->symbols.count; i++) {
         const sampled_symbol *s = &t->symbols.items[i];
-        const bool holds = s->holds_one || (with_inlined && s->is_named);
+        const bool holds = s->has_chosen_inlined || (with_inlined && s->is_named);
         const bool is_chosen = any_named && !with_inlined ? s->is_named : holds;
         if (is_chosen && t->tally.groups.items[i].total != 0) order[count++] = i;
     }

@@ -57,7 +57,7 @@ static uint32_t listed_function(const joining *j, uint32_t row)
     return PT_NONE;
 }
 
-static void know_names(joining *j)
+static void index_names(joining *j)
 {
     const pt_profile *p = j->profile;
     const pt_listing *l = j->listing;
@@ -143,7 +143,7 @@ PT_ORDER(compare_pieces, pt_listing_piece, PT_UP(function) ?: PT_UP(line) ?: PT_
 void pt_listing_join(const pt_profile *profile, pt_listing *l)
 {
     joining j = {.profile = profile, .listing = l};
-    know_names(&j);
+    index_names(&j);
     for (uint32_t s = 0; s < l->symbol_count; s++)
         for (uint32_t i = 0; i < l->symbol[s].row_count; i++)
             join_instruction(&j, s, i);

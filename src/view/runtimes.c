@@ -110,7 +110,7 @@ bool pt_is_made_code(const pt_profile *p, uint32_t mapping)
 }
 
 /* Does the mapping stand for frames that were read from an interpreter? */
-static bool is_told(const pt_profile *p, uint32_t mapping)
+static bool is_language_mapping(const pt_profile *p, uint32_t mapping)
 {
     const char *const file = mapping != PT_NONE ? pt_text(p, p->mapping->row[mapping].file) : "";
     return pt_mapped_is_language(file);
@@ -134,7 +134,7 @@ static uint8_t runtime_of_stack(const pt_profile *p, const uint8_t *of_mapping, 
         const uint32_t first = l->line_first[frames[i]], end = l->line_first[frames[i] + 1];
         const bool is_compiled = pt_is_made_code(p, mapping);
         if (is_compiled && first < end) return NONE; /* the compiled code has names */
-        if (is_told(p, mapping)) return NONE;
+        if (is_language_mapping(p, mapping)) return NONE;
         has_nameless |= is_compiled;
         if (mapping == PT_NONE || of_mapping[mapping] == NONE) continue;
         if (file == NONE) file = of_mapping[mapping];

@@ -87,7 +87,7 @@ static double *weigh_stacks(const pt_profile *p, uint32_t event)
     return weight;
 }
 
-static void look_at_stacks(const pt_profile *p, uint32_t event, pt_summary *summary)
+static void sum_stack_quality(const pt_profile *p, uint32_t event, pt_summary *summary)
 {
     PT_FREE double *weight = weigh_stacks(p, event);
     PT_FREE bool *named = pt_alloc(p->location->t.count, sizeof *named);
@@ -137,6 +137,6 @@ pt_summary pt_summary_of(const pt_profile *p, uint32_t event)
         summary.part_type[k] = pt_text(p, p->event->row[part[k]].type);
         summary.part_total[k] = pt_profile_magnitude(p, part[k]);
     }
-    look_at_stacks(p, event, &summary);
+    sum_stack_quality(p, event, &summary);
     return summary;
 }

@@ -674,8 +674,8 @@ static void keep_ways(pt_why *why, const reader *r, ways *w, size_t limit)
 
 /* Sets the values of stacks without the function to 0. The whole becomes the sum of the remaining
  * values. */
-static pt_status ask_for_function(pt_why *why, reader *r, const pt_why_request *request,
-                                  pt_error *reterr)
+static pt_status keep_stacks_of_function(pt_why *why, reader *r, const pt_why_request *request,
+                                         pt_error *reterr)
 {
     PT_FREE bool *rows = NULL;
     const pt_status status =
@@ -823,7 +823,7 @@ pt_status pt_why_init(pt_why *ret_why, const pt_profile *profile, const pt_why_r
     pt_why why = {
         .whole = request->whole,
         .draws = is_measured(profile, request->event) ? 0 : equal_draws(profile, request->event)};
-    if (request->name != NULL) status = ask_for_function(&why, &r, request, reterr);
+    if (request->name != NULL) status = keep_stacks_of_function(&why, &r, request, reterr);
     if (status == PT_OK) {
         if (request->name != NULL) why.draws *= pt_share(why.whole, request->whole);
         find_groups(&why, &r, request);

@@ -171,7 +171,7 @@ static void take_out_self_calls(pt_gprof *g)
 
 /* ---- Times ---- */
 
-static void tell_kinds(pt_gprof *g)
+static void set_arc_kinds(pt_gprof *g)
 {
     for (size_t i = 0; i < g->arc.count; i++) {
         pt_gprof_arc *const arc = &g->arc.items[i];
@@ -242,7 +242,7 @@ static void choose_for_graph(const pt_gprof *g, pt_gprof_symbol *s)
 
 /* Decides which symbols are shown, with which fraction of their time: first of callers, then of
  * their callees. */
-static void hand_down(pt_gprof *g, const uint32_t *bottom_up)
+static void choose_shown(pt_gprof *g, const uint32_t *bottom_up)
 {
     uint32_t done_cycle = 0;
     for (size_t i = g->symbol.count; i-- > 0;) {
@@ -318,11 +318,11 @@ void pt_gprof_assemble(pt_gprof *g)
     g->in = list_by(g, true);
     g->out = list_by(g, false);
     pt_gprof_find_cycles(g);
-    tell_kinds(g);
+    set_arc_kinds(g);
     pt_gprof_count_cycles(g);
     PT_FREE uint32_t *bottom_up = pt_alloc_numbers(g->symbol.count);
     pt_gprof_sort_by(bottom_up, g->symbol.count, depth_key, g->symbol.items);
-    hand_down(g, bottom_up);
+    choose_shown(g, bottom_up);
     sum_cycles(g);
     for (size_t i = 0; i < g->symbol.count; i++) {
         pt_gprof_symbol *const s = &g->symbol.items[bottom_up[i]];

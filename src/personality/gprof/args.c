@@ -118,7 +118,7 @@ static void add_spec(pt_gprof_settings *s, pt_gprof_table table, const char *tex
 }
 
 /* Requests a report; with a spec, only of the symbols that the spec names. */
-static void ask_report(pt_gprof_settings *s, unsigned style, pt_gprof_table show)
+static void request_report(pt_gprof_settings *s, unsigned style, pt_gprof_table show)
 {
     if (optarg != NULL) add_spec(s, show, optarg);
     s->styles |= style;
@@ -126,7 +126,7 @@ static void ask_report(pt_gprof_settings *s, unsigned style, pt_gprof_table show
 }
 
 /* Rejects a report. With a spec: requests it without the symbols that the spec names. */
-static void ask_without(pt_gprof_settings *s, unsigned style, pt_gprof_table hide)
+static void reject_report(pt_gprof_settings *s, unsigned style, pt_gprof_table hide)
 {
     if (optarg != NULL) {
         add_spec(s, hide, optarg);
@@ -144,7 +144,7 @@ static pt_gprof_table graph_table(bool show)
     return show ? PT_GPROF_SHOW_GRAPH : PT_GPROF_HIDE_GRAPH;
 }
 
-static void ask_for(pt_gprof_settings *s, unsigned style)
+static void request_style(pt_gprof_settings *s, unsigned style)
 {
     s->styles |= style;
     s->touched |= style;
@@ -196,22 +196,22 @@ static unsigned at_least(const char *text, int least)
 static bool take_choice(pt_gprof_settings *s, int letter)
 {
     switch (letter) {
-    case 'A': ask_report(s, PT_GPROF_SOURCE, PT_GPROF_SHOW_SOURCE); return true;
-    case 'J': ask_without(s, PT_GPROF_SOURCE, PT_GPROF_HIDE_SOURCE); return true;
-    case 'B': ask_for(s, PT_GPROF_GRAPH); return true;
-    case 'C': ask_report(s, PT_GPROF_COUNTS, PT_GPROF_SHOW_COUNTS); return true;
-    case 'Z': ask_without(s, PT_GPROF_COUNTS, PT_GPROF_HIDE_COUNTS); return true;
-    case 'p': ask_report(s, PT_GPROF_FLAT, PT_GPROF_SHOW_FLAT); return true;
-    case 'P': ask_without(s, PT_GPROF_FLAT, PT_GPROF_HIDE_FLAT); return true;
-    case 'q': ask_report(s, PT_GPROF_GRAPH, graph_table(true)); return true;
-    case 'Q': ask_without(s, PT_GPROF_GRAPH, graph_table(false)); return true;
-    case 'i': ask_for(s, PT_GPROF_INFO); return true;
-    case 'r': ask_for(s, PT_GPROF_FUNCTION_ORDER); return true;
+    case 'A': request_report(s, PT_GPROF_SOURCE, PT_GPROF_SHOW_SOURCE); return true;
+    case 'J': reject_report(s, PT_GPROF_SOURCE, PT_GPROF_HIDE_SOURCE); return true;
+    case 'B': request_style(s, PT_GPROF_GRAPH); return true;
+    case 'C': request_report(s, PT_GPROF_COUNTS, PT_GPROF_SHOW_COUNTS); return true;
+    case 'Z': reject_report(s, PT_GPROF_COUNTS, PT_GPROF_HIDE_COUNTS); return true;
+    case 'p': request_report(s, PT_GPROF_FLAT, PT_GPROF_SHOW_FLAT); return true;
+    case 'P': reject_report(s, PT_GPROF_FLAT, PT_GPROF_HIDE_FLAT); return true;
+    case 'q': request_report(s, PT_GPROF_GRAPH, graph_table(true)); return true;
+    case 'Q': reject_report(s, PT_GPROF_GRAPH, graph_table(false)); return true;
+    case 'i': request_style(s, PT_GPROF_INFO); return true;
+    case 'r': request_style(s, PT_GPROF_FUNCTION_ORDER); return true;
     case 'R':
-        ask_for(s, PT_GPROF_FILE_ORDER);
+        request_style(s, PT_GPROF_FILE_ORDER);
         s->map_path = optarg;
         return true;
-    case 's': ask_for(s, PT_GPROF_SUM); return true;
+    case 's': request_style(s, PT_GPROF_SUM); return true;
     case 'E': add_spec(s, PT_GPROF_HIDE_TIME, optarg); __attribute__((fallthrough));
     case 'e': add_spec(s, PT_GPROF_HIDE_GRAPH, optarg); return true;
     case 'F': add_spec(s, PT_GPROF_SHOW_TIME, optarg); __attribute__((fallthrough));

@@ -138,7 +138,7 @@ static void lay_arcs(pt_gprof *g)
     g->has_arcs = g->arc.count > 0;
 }
 
-static void give_leaf(pt_gprof *g, const pt_gprof_stack *s)
+static void count_leaf(pt_gprof *g, const pt_gprof_stack *s)
 {
     g->ticks += s->ticks;
     if (s->has_leaf)
@@ -180,7 +180,7 @@ void pt_gprof_count_stacks(pt_gprof *g)
     for (size_t k = 0; k < g->stack.count; k++) {
         const pt_gprof_stack *const s = &g->stack.items[k];
         g->true_ticks += s->ticks;
-        if (g->is_sampled) give_leaf(g, s);
+        if (g->is_sampled) count_leaf(g, s);
         count_arcs(g, s, seen_arc, k + 1);
         for (uint32_t i = 0; i < s->count; i++) {
             const uint32_t symbol = g->frame.items[s->first + i];

@@ -126,9 +126,9 @@ typedef struct pt_perl_session {
             uint32_t first, count;
         } * items;
         size_t count, cap;
-    } name_ranges;     /* by address: its names; an empty range: no names, not even "??" */
-    uint32_t *brought; /* by address: word of the names in a symbolized file, or PT_NONE */
-    size_t brought_count, brought_cap;
+    } name_ranges;         /* by address: its names; an empty range: no names, not even "??" */
+    uint32_t *given_names; /* by address: word of the names in a symbolized file, or PT_NONE */
+    size_t given_names_count, given_names_cap;
     bool from_model;
 
     uint64_t *run_callers; /* Callback::Run has a node for each caller: Run#1, Run#2 */

@@ -87,10 +87,11 @@ static bool read_symbol(pt_perl_session *s, const char *line, size_t length)
         at++;
     if (digits_end == 2 || at == digits_end || at >= length) return false;
     const uint32_t id = pt_perl_address(s, address);
-    s->brought = pt_grow(s->brought, &s->brought_cap, (size_t)id + 1, sizeof *s->brought);
-    while (s->brought_count <= id)
-        s->brought[s->brought_count++] = PT_NONE;
-    s->brought[id] = pt_perl_word(s, line + at, length - at);
+    s->given_names =
+        pt_grow(s->given_names, &s->given_names_cap, (size_t)id + 1, sizeof *s->given_names);
+    while (s->given_names_count <= id)
+        s->given_names[s->given_names_count++] = PT_NONE;
+    s->given_names[id] = pt_perl_word(s, line + at, length - at);
     return true;
 }
 

@@ -211,15 +211,15 @@ bool pt_perl_ask_names(pt_perl_session *session)
     if (pt_fetch_names(session->server, session->addresses.items, count, &options, names, &error) !=
         PT_OK)
         return pt_fail(&error), false;
-    session->brought =
-        pt_grow(session->brought, &session->brought_cap, count + 1, sizeof *session->brought);
+    session->given_names = pt_grow(session->given_names, &session->given_names_cap, count + 1,
+                                   sizeof *session->given_names);
     for (size_t i = 0; i < count; i++) {
-        session->brought[i] = PT_NONE;
+        session->given_names[i] = PT_NONE;
         if (names[i] == NULL) continue;
         PT_FREE char *readable = pt_demangle(names[i], PT_DEMANGLE_BINUTILS);
-        session->brought[i] = pt_perl_wordz(session, readable != NULL ? readable : names[i]);
+        session->given_names[i] = pt_perl_wordz(session, readable != NULL ? readable : names[i]);
         free(names[i]);
     }
-    session->brought_count = count;
+    session->given_names_count = count;
     return true;
 }

@@ -194,8 +194,9 @@ static void name_by_file(pt_perl_session *s)
         if (known > 0) continue; /* the names come from a profile of another format */
         char hex[17], fallback[20];
         snprintf(fallback, sizeof fallback, "0x%s", pt_perl_hex(s, pt_perl_pc(s, id), hex));
-        const bool is_brought = id < s->brought_count && s->brought[id] != PT_NONE;
-        PT_FREE char *text = pt_strdup(is_brought ? pt_perl_text_of(s, s->brought[id]) : fallback);
+        const bool is_given = id < s->given_names_count && s->given_names[id] != PT_NONE;
+        PT_FREE char *text =
+            pt_strdup(is_given ? pt_perl_text_of(s, s->given_names[id]) : fallback);
         names.count = 0;
         for (char *name = text, *next; name != NULL; name = next) {
             next = strstr(name, "--");

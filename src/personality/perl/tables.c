@@ -95,7 +95,7 @@ void pt_perl_session_done(pt_perl_session *session)
     free(session->libs);
     pt_perl_images_done(&session->images);
     PT_FREE_ALL(session->leaks, session->program, session->names.items, session->name_ranges.items,
-                session->brought, session->server, session->run_callers);
+                session->given_names, session->server, session->run_callers);
 }
 
 const char *pt_perl_hex(const pt_perl_session *session, uint64_t address, char *buf)

@@ -37,7 +37,7 @@ typedef struct {
 
 /* Applies pt_as_pprof to a profile that was read, then gives its mapping 0 the program's name and
  * the build id from the command line. Takes over the reference. */
-static const pt_profile *tell_binary(void *context, const pt_profile *profile)
+static const pt_profile *name_main_binary(void *context, const pt_profile *profile)
 {
     const pt_pprof_source *source = context;
     const pt_profile *p = pt_as_pprof(profile);
@@ -50,10 +50,11 @@ static const pt_profile *tell_binary(void *context, const pt_profile *profile)
     pt_mapping *main_mapping = pt_builder_mapping_at(b, (pt_mapping_id){0});
     if (source->program != NULL) main_mapping->file = file;
     if (main_mapping->build_id == 0) main_mapping->build_id = id;
-    const pt_profile *told;
-    if (pt_builder_freeze(b, &told, NULL) != PT_OK) return p; /* the limit of strings is exceeded */
+    const pt_profile *named_profile;
+    if (pt_builder_freeze(b, &named_profile, NULL) != PT_OK)
+        return p; /* the limit of strings is exceeded */
     pt_profile_unref(p);
-    return told;
+    return named_profile;
 }
 
 /* ---- Reading ---- */
@@ -110,7 +111,7 @@ static pt_status load_all(fetching *f, const char *const *names, size_t count, c
                                      .skip_failures = true,
                                      .fetch = &f->fetch,
                                      .source = &f->lookup.source,
-                                     .prepare = tell_binary,
+                                     .prepare = name_main_binary,
                                      .prepare_context = (void *)f->source};
     PT_AUTO(pt_loaded) loaded = {0};
     pt_error error = PT_ERROR_INIT;
@@ -243,7 +244,7 @@ static bool may_ask_servers(const char *symbolize)
            !has_word(symbolize, "fastlocal");
 }
 
-static pt_status give_names(fetching *f, const pt_profile **profile, pt_error *reterr)
+static pt_status symbolize_fetched(fetching *f, const pt_profile **profile, pt_error *reterr)
 {
     pt_symbolize_options options;
     read_symbolize(f->source->symbolize, &options);
@@ -310,7 +311,7 @@ static pt_status fetch_profiles(fetching *f, const pt_profile **ret_profile, pt_
     const pt_profile *profile = NULL;
     pt_status status = load_difference(f, &profile, reterr);
     if (status != PT_OK) return status;
-    status = give_names(f, &profile, reterr);
+    status = symbolize_fetched(f, &profile, reterr);
     if (status == PT_OK) status = finish_fetch(f, &profile, reterr);
     if (status == PT_OK && f->fetched) keep_fetched(f, profile);
     if (status == PT_OK)

@@ -69,15 +69,15 @@ static pt_status put_report(const pt_pprof_command *command, const char *path, b
                        : command->format == PT_PPROF_WEBLIST ? "html"
                                                              : "callgraph.out",
                        interactive, reterr);
-    if (command->file_type != NULL && (interactive || isatty(STDOUT_FILENO)))
-        return write_numbered(command->file_type, report, reterr);
+    if (command->file_suffix != NULL && (interactive || isatty(STDOUT_FILENO)))
+        return write_numbered(command->file_suffix, report, reterr);
     return write_all(STDOUT_FILENO, report, "standard output", reterr);
 }
 
 bool pt_pprof_shows(const pt_pprof_command *command, const pt_pprof_config *config)
 {
     return (config->output == NULL || config->output[0] == '\0') && command->viewer == NULL &&
-           command->graphviz == NULL && command->file_type == NULL && isatty(STDOUT_FILENO);
+           command->graphviz == NULL && command->file_suffix == NULL && isatty(STDOUT_FILENO);
 }
 
 pt_status pt_pprof_deliver(const pt_pprof_command *command, const pt_pprof_config *config,

@@ -78,10 +78,10 @@ typedef enum {
 typedef struct pt_pprof_command {
     const char *name;
     pt_pprof_format format;
-    bool takes_pattern;    /* -peek=REGEX */
-    const char *graphviz;  /* the report is dot, sent through `dot -Tgraphviz`; or NULL */
-    const char *file_type; /* ending of the file that replaces output to a terminal, or NULL */
-    const char *viewer;    /* programs that show the output, tried in order: "evince"; "browser"; or
+    bool takes_pattern;      /* -peek=REGEX */
+    const char *graphviz;    /* the report is dot, sent through `dot -Tgraphviz`; or NULL */
+    const char *file_suffix; /* of the numbered file that replaces output to a terminal, or NULL */
+    const char *viewer; /* programs that show the output, tried in order: "evince"; "browser"; or
                             * NULL */
     const char *help;
 } pt_pprof_command;
@@ -138,7 +138,7 @@ char *pt_pprof_legend(const pt_pprof_session *session, const pt_pprof_config *co
                       int64_t *ret_total, pt_error *reterr);
 
 /* Writes a report's bytes: to -output; to a viewer; to a numbered file if the command has a
- * file_type and standard output is a terminal (or `interactive`); else to standard output. */
+ * file_suffix and standard output is a terminal (or `interactive`); else to standard output. */
 pt_status pt_pprof_deliver(const pt_pprof_command *command, const pt_pprof_config *config,
                            bool interactive, const pt_buf *report, pt_error *reterr);
 

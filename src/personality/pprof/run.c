@@ -103,7 +103,7 @@ static void add_filter(asking *a, const char *name, const char *value)
     a->filters[a->report.filter_count++] = pt_strf("%s=%s", name, value);
 }
 
-static void tell_filters(asking *a)
+static void list_filters(asking *a)
 {
     const pt_pprof_config *c = &a->config;
     add_filter(a, "focus", c->focus);
@@ -262,7 +262,7 @@ static pt_status prepare_profile(asking *a, pt_error *reterr)
     if (file[0] != '\0') a->report.title = a->title = pt_last_part(file);
     if (a->command->format == PT_PPROF_DOT)
         a->report.last_line = "\nSee https://git.io/JfYMW for how to read the graph";
-    tell_filters(a);
+    list_filters(a);
     return PT_OK;
 }
 
