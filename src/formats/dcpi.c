@@ -173,6 +173,11 @@ static void take_line(header_reading *s, pt_span line)
 {
     pt_span keyword, rest;
     if (!pt_dcpi_split(line, &keyword, &rest)) return;
+    /* The texts of a profile end at a NUL byte: written again, the line would be another line. */
+    if (memchr(line.at, '\0', line.size) != NULL) {
+        pt_diag_add(s->diag, 1, "header lines with a NUL byte left out");
+        return;
+    }
     PT_PUSH(s->lines, pt_builder_string(s->b, line.at, line.size));
     uint64_t value;
     const pt_string_id text = pt_builder_string(s->b, rest.at, rest.size);
@@ -315,20 +320,17 @@ static void read_chunks(pt_reader *r, pt_builder *b, const pt_dcpi_header *h, pt
 
 static void describe_profile(pt_builder *b, const pt_dcpi_header *h)
 {
-    /* A file whose header lacks the event's name has it as "samples" once it is written again
-     * (pt_dcpi_event_name). */
-    static const char unknown[] = "samples";
-    const bool is_known = h->event.v != 0 && strcmp(pt_builder_get_text(b, h->event), unknown) != 0;
-    pt_builder_event(b, &(pt_event){.type = is_known ? h->event.v : pt_builder_text(b, unknown).v,
-                                    .unit = pt_builder_text(b, "samples").v,
-                                    .period = h->period});
+    pt_builder_event(
+        b, &(pt_event){.type = h->event.v != 0 ? h->event.v : pt_builder_text(b, "samples").v,
+                       .unit = pt_builder_text(b, "samples").v,
+                       .period = h->period});
     pt_provenance *p = pt_builder_provenance(b);
     p->start_ns = h->start_ns;
     if (strcmp(pt_builder_get_text(b, h->platform), PT_DCPI_UNKNOWN) != 0) p->host = h->platform.v;
     p->period = h->period;
-    p->period_type = is_known ? h->event.v : 0;
+    p->period_type = h->event.v;
     p->period_unit = h->period > 0 ? pt_builder_text(b, "count").v : 0;
-    p->has_period_type = is_known;
+    p->has_period_type = h->event.v != 0;
 }
 
 static pt_status read_samples(pt_reader *r, header_reading *s, pt_mapping_id mapping)
