@@ -67,7 +67,7 @@ expect_equal 'period' "$(told period_us)" 10000
 profiled 100000 burn 0.1
 read_profile prof
 expect_equal 'period' "$(told period_us)" 250
-expect grep -q '100000 samples a second are more than 4000' "$t_out/stderr"
+expect grep -q '100000 samples a second are too many: taking 4000' "$t_out/stderr"
 
 it 'all threads are seen, each with its share'
 profiled 1000 workers 0.15
