@@ -415,7 +415,8 @@ void pt_fold_each(void (*use)(const pt_journal_stack *stack, void *arg), void *a
  */
 bool pt_timers_take_signal(void);
 /* Chooses the engine and the period (in pt_agent and pt_tick) by the environment variables and by
- * the calls that the kernel allows. Returns the rate that the user requested, in Hz. */
+ * the calls that the kernel allows. Returns the rate in Hz: the rate that the user requested, at
+ * most the highest permitted rate; the usual rate if the user requested none. */
 uint32_t pt_timers_choose(void);
 /* pt_timers_start starts the chosen engine, or another engine if the chosen one fails;
  * pt_timers_stop stops the engine. is_last: the process ends. */

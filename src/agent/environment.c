@@ -271,7 +271,7 @@ void pt_environment_begin(void)
         start_recording(folder);
     else if (asked != NULL)
         start_profile(asked);
-    /* Processes that this process starts are not the first: they listen at a free path or port near
-     * this process's address. */
+    /* Processes that this process starts are not the first. At a Unix socket they listen at a path
+     * with their process id; at a TCP port other than 0, which is taken, they do not listen. */
     if (where != NULL) pt_listen_start(where, is_first(PT_ENV_PITOT_LISTEN_FIRST));
 }

@@ -371,8 +371,9 @@ static void report_facts(pt_perf_data *d)
     } facts[] = {
         {d->throttled,
          "times the kernel throttled the sampling: code that ran then is under-represented"},
-        {d->not_unwound, "copies of user stacks not unwound: no image of the program was found, or "
-                         "another machine's"},
+        {d->not_unwound,
+         "copies of user stacks not unwound: no image with unwind tables was found for "
+         "their innermost code, or pitot does not unwind stacks of that machine"},
         {d->aux_bytes, "bytes of hardware trace (AUX area) not decoded: only samples are read"},
         {d->more_events, "events beyond the 255th: their samples count as samples only"},
         {d->no_event, "samples with an unknown event id left out"},

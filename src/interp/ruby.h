@@ -165,9 +165,9 @@ static inline uint64_t pt_ruby_key(const pt_ruby_frame *frame, uint64_t owner)
     return frame->body ^ owner << 1;
 }
 
-/* A check that distinguishes code that lies at the same address at different times, from parts of
- * label, path and class that can be read at once. keys, owner: as in pt_ruby_names_at. Returns
- * false if they are unreadable. */
+/* Makes a check of the first line and of parts of label, path and class that need few reads. It
+ * tells apart code that lies at the same address at different times. keys, owner: as in
+ * pt_ruby_names_at. Returns false if label or path is unreadable. */
 bool pt_ruby_check(const pt_ruby_layout *layout, pt_interp_read *read, void *arg,
                    const pt_ruby_keys *keys, const pt_ruby_code *code, uint64_t owner,
                    uint64_t *ret_check);

@@ -332,7 +332,8 @@ static void save_elsewhere(perf_run *run, const pt_profile *profile)
         pt_say("the samples are not lost: %s", path);
         return;
     }
-    pt_say("the samples are lost: they fit neither in /dev/shm nor in TMPDIR nor in /tmp");
+    pt_say("the samples are lost: they could be written neither to /dev/shm nor to TMPDIR nor to "
+           "/tmp");
 }
 
 static int write_and_say(perf_run *run, const pt_profile *profile)

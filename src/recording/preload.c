@@ -80,9 +80,9 @@ static void say_doubts(const pt_recorded *all)
     if (is_much && all->not_entered != NULL)
         say_not_entered(all->not_entered, unreached_ns);
     else if (is_much)
-        pt_say("%.2f CPU seconds are missing: of processes that ran without the library (a "
-               "cleared environment, chroot), or of the last tenth of a second of processes that "
-               "were killed",
+        pt_say("%.2f CPU seconds have no samples: they are of processes that ran without the "
+               "library (a cleared environment, chroot), or of the last tenth of a second of "
+               "processes that were killed",
                (double)unreached_ns / 1e9);
     if (all->unsampled_threads > 0)
         pt_say("%s without samples: the kernel gave no timer",

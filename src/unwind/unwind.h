@@ -115,7 +115,8 @@ pt_unwind_end pt_unwind_step(pt_unwind_state *state, const pt_unwind_modules *mo
 /* Writes pcs, innermost first: state->pc, then return addresses. The pc of a frame that a signal
  * interrupted is written + 1, so that a look-up at pc - 1 is right for all pcs but the first.
  * Returns the number of pcs, at most cap; *ret_end is why the walk ended. *state becomes the last
- * frame. cache may be NULL. */
+ * frame; if the stack has more than cap frames, the first frame that was not written. cache may be
+ * NULL. */
 uint32_t pt_unwind(pt_unwind_state *state, const pt_unwind_modules *modules,
                    const pt_unwind_limits *limits, pt_unwind_cache *cache, uint64_t *pcs,
                    uint32_t cap, pt_unwind_end *ret_end);

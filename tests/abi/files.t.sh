@@ -88,7 +88,7 @@ flushed x.pb.gz PITOT_FORMAT=gperftools
 read_profile x.pb.gz
 expect_equal period "$(told period_us)" 1000
 CPUPROFILE=odd PITOT_FORMAT=shoe run ./host burn
-expect grep -q 'PITOT_FORMAT=shoe: there is pprof and gperftools' "$t_out/stderr"
+expect grep -q 'PITOT_FORMAT=shoe: use pprof or gperftools; the name of the file decides now' "$t_out/stderr"
 read_profile odd
 expect_equal period "$(told period_us)" 10000
 

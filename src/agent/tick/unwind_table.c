@@ -67,9 +67,9 @@ static void find_stack(pt_tick_walk *walk)
 }
 
 /* Extends the bounds of the walk's stack by further pages. Returns false if no further page can be
- * read, or the bounds are those of the thread's own stack, which are final. Pages are tested only
- * when they are needed: above the stack's end may be memory that blocks its reader
- * (userfaultfd(2)). */
+ * read, if the bounds are those of the thread's own stack, which are final, or after
+ * STACK_CHANGES_MAX extensions. Pages are tested only when they are needed: above the stack's end
+ * may be memory that blocks its reader (userfaultfd(2)). */
 static bool is_stack_larger(pt_tick_walk *walk)
 {
     const uintptr_t limit = walk->stack.limit;

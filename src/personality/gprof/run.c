@@ -282,8 +282,8 @@ static void print_reports(session *v)
     if (s->styles & PT_GPROF_FILE_ORDER) print_order(v, true);
 }
 
-/* Lists for --debug the data that the reports leave out. */
-static void say_what_is_missing(const session *v)
+/* Prints for --debug the numbers of symbols, arcs, cycles and bins, and the counts in no symbol. */
+static void print_debug_counts(const session *v)
 {
     const pt_gprof *const g = &v->g;
     pt_print_error(
@@ -341,7 +341,7 @@ static int run_session(session *v)
     if (v->g.is_sampled && !s->json)
         pt_gprof_say(s, "no profile of these tells how often functions were called: calls are "
                         "samples here (docs/gprof.md)");
-    if (s->debug) say_what_is_missing(v);
+    if (s->debug) print_debug_counts(v);
     if (s->json) {
         pt_gprof_json(&v->out, &s->look, &v->g);
     } else {
