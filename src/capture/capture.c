@@ -508,6 +508,7 @@ static void watch_waits(pt_capture *c)
         pt_feed_resting(c);
     else
         note_refusal(c, &refusal);
+    if (refusal.status != PT_OK) c->followed_ns = 0; /* the walker sees no forks any more */
 }
 
 void pt_capture_start(pt_capture *c)
@@ -566,13 +567,17 @@ static void fill_facts(pt_capture *c)
     f->events = pt_event_set_events(&c->set) - c->events_before;
 }
 
-/* Takes the CPU time that the kernel reports of an ended command, if that time is more than the
- * events have counted. */
+/* Takes the CPU time that the kernel reports of an ended command, if it is more than the events
+ * have counted. With events of threads, a report that is far above the count has the time of
+ * programs with more rights than the recorder, which have no events: no row gets that time. */
 static void take_reported(pt_capture *c)
 {
     const pt_capture_options *const o = &c->options;
     const uint64_t reported_ns = o->reported_ns != NULL ? o->reported_ns(o->reported_arg) : 0;
-    if (reported_ns > c->facts.used_ns) c->facts.used_ns = reported_ns;
+    const uint64_t counted_ns = c->facts.used_ns;
+    const bool has_others = c->set.plan.is_each_thread && reported_ns > counted_ns + counted_ns / 4;
+    if (reported_ns > counted_ns) c->facts.used_ns = reported_ns;
+    c->settled_ns = has_others ? counted_ns : c->facts.used_ns;
 }
 
 uint64_t pt_capture_lost(const pt_capture_facts *f, uint64_t used_ns)

@@ -107,6 +107,7 @@ struct pt_capture {
     pt_unwind_cache *cache;
     pt_unwound stack; /* of the current sample */
     pt_capture_facts facts;
+    uint64_t settled_ns; /* the CPU time that samples and rows get at the end */
     uint64_t cut_window; /* samples since the copy size last grew */
     uint64_t cut_count;  /* of them: with too short a copy */
     pt_waiting_threads waiting;

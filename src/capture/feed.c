@@ -135,7 +135,8 @@ void pt_feed_follow(pt_capture *c)
     c->followed_ns = (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
     for (size_t i = 0; i < PT_PROCS_BUCKETS; i++)
         for (const pt_proc *proc = c->procs.of_pid[i]; proc != NULL; proc = proc->next)
-            if (proc->is_wanted || proc->awaits_exec) pt_bpf_engine_adopt(c->walker, proc->pid);
+            if (!proc->has_exited && (proc->is_wanted || proc->awaits_exec))
+                pt_bpf_engine_adopt(c->walker, proc->pid);
 }
 
 /* Lets the kernel copy the stacks of a process whose mappings are replaced while it runs, for
@@ -247,8 +248,8 @@ void pt_feed_end(pt_capture *c, uint64_t now_ns)
                                    .early = c->set.missed > 0 ? (double)c->set.early / all : 0};
     const bool has_used = c->options.targets.pid_count > 0;
     if (c->ledger != NULL)
-        c->facts.not_sampled_ns += pt_ledger_finish(c->ledger, has_used ? c->facts.used_ns : 0,
-                                                    &parts, c->facts.samples * c->facts.period_ns);
+        c->facts.not_sampled_ns += pt_ledger_finish(c->ledger, has_used ? c->settled_ns : 0, &parts,
+                                                    c->facts.samples * c->facts.period_ns);
     pt_waits_finish(c, now_ns);
 }
 

@@ -367,6 +367,7 @@ void pt_event_set_exec(pt_event_set *set, pid_t pid)
         open_missed(set, thread);
         return;
     }
+    if (set->early_tids[(uint32_t)pid % PT_EVENT_EARLY_TIDS] == pid) return; /* it is counted */
     add_new(set, pid, pid, (pt_inherited_birth){.cover = 0}); /* the thread had no events yet */
 }
 

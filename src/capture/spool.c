@@ -64,9 +64,9 @@ struct pt_spool {
     atomic_bool is_narrowing; /* the records of processes that are not heeded are to be dropped */
     /* These are guarded by the lock. */
     bool is_narrow;        /* they are dropped */
-    bool sees_births;      /* all children of heeded processes since unread_upto are in `born` */
+    bool sees_births;      /* forks are searched for; until is_narrow every child is in `born` */
     uint64_t *unread_upto; /* of each ring: its end when that began */
-    uint64_t *searched;    /* of each kernel's ring: up to where it was searched for forks */
+    uint64_t *searched;    /* of each kernel's ring: up to where it was searched */
 };
 
 /* ---- rings ---- */
@@ -184,19 +184,39 @@ static uint32_t child_of(const struct perf_event_header *record)
 }
 
 /* Looks through the records of a ring that were not searched yet, before any is copied, for forks
- * of heeded processes and first samples of events. */
-static void search_ring(pt_spool *spool, size_t i)
+ * of heeded processes. Returns true if one has made another process heeded. Before records are
+ * dropped every child is heeded, since the reader may not have heeded its parent yet. */
+static bool find_births(pt_spool *spool, size_t i)
 {
     const pt_spool_ring *const ring = &spool->rings[i];
     pt_ring ahead = *ring->from;
     const struct perf_event_header *record;
-    pt_ring_look(&ahead);
+    bool has_found = false;
     if (spool->searched[i] > ahead.tail) ahead.tail = spool->searched[i];
     while ((record = pt_ring_peek(&ahead)) != NULL) {
         const struct perf_event_header head = *record;
-        const uint32_t child = spool->sees_births ? child_of(record) : 0;
-        if (child != 0 && is_heeded(spool, pt_perf_record_pid(&spool->layout, record)))
+        const uint32_t child = child_of(record);
+        if (child != 0 && !is_heeded(spool, child) &&
+            (!spool->is_narrow || is_heeded(spool, pt_perf_record_pid(&spool->layout, record)))) {
             atomic_store(&spool->born[child % HEEDED], child);
+            has_found = true;
+        }
+        pt_ring_next(&ahead, &head);
+    }
+    ring->from->scratch = ahead.scratch; /* one for both */
+    return has_found;
+}
+
+/* Looks for first samples of events in the records of a ring that were not searched yet, and ends
+ * their search. */
+static void find_first_samples(pt_spool *spool, size_t i)
+{
+    const pt_spool_ring *const ring = &spool->rings[i];
+    pt_ring ahead = *ring->from;
+    const struct perf_event_header *record;
+    if (spool->searched[i] > ahead.tail) ahead.tail = spool->searched[i];
+    while ((record = pt_ring_peek(&ahead)) != NULL) {
+        const struct perf_event_header head = *record;
         if (ring->first != NULL && head.type == PERF_RECORD_SAMPLE && head.size > sizeof head)
             pt_first_sampled(ring->first, *(const uint64_t *)(record + 1));
         pt_ring_next(&ahead, &head);
@@ -220,15 +240,23 @@ static void begin_narrow(pt_spool *spool)
 
 /* Looks at all rings, then searches those with forks or first samples. A child's records come after
  * the record of its fork, which another ring has: so the fork is found, if this pass takes any
- * record of the child. */
+ * record of the child. The fork of a grandchild may be in a ring that was searched before its
+ * parent's: the search is repeated as long as it finds another generation. */
 static void look_at_rings(pt_spool *spool)
 {
+    enum { GENERATIONS_MAX = 64 }; /* two children with one remainder would alternate for ever */
     if (atomic_load(&spool->is_narrowing) && !spool->is_narrow) begin_narrow(spool);
     for (size_t i = 0; i < spool->count; i++)
         pt_ring_look(spool->rings[i].from);
+    bool has_found = spool->sees_births;
+    for (int generation = 0; has_found && generation < GENERATIONS_MAX; generation++) {
+        has_found = false;
+        for (size_t i = 0; i < spool->count; i++)
+            if (spool->rings[i].has_forks) has_found |= find_births(spool, i);
+    }
     for (size_t i = 0; i < spool->count; i++)
         if (spool->rings[i].first != NULL || (spool->sees_births && spool->rings[i].has_forks))
-            search_ring(spool, i);
+            find_first_samples(spool, i);
 }
 
 /* Is the record dropped? It is of a process, and no reader needs it. A fork that gives a child the

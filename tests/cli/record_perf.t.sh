@@ -1302,7 +1302,7 @@ if [ -n "$can_be_nobody" ] && [ "$level" -le 2 ] && needs taskset; then
     seen=$(summary seen) used=$(summary used)
     expect awk "BEGIN { exit !($seen >= 0.97 * $used - 0.01 && $seen <= 1.03 * $used + 0.01) }"
     run pitot top -n 0 open/early.pb.gz
-    [ "${missed:-0}" -eq 0 ] || expect_stdout_has '[start of a thread, not sampled]'
+    [ "${missed:-0}" -lt 100 ] || expect_stdout_has '[start of a thread, not sampled]'
 else
     [ -n "$t_skip" ] || skip "it takes root to become another, and perf_event_paranoid at most 2 (it is $level)"
 fi

@@ -398,6 +398,47 @@ static void a_child_is_heeded_whose_fork_is_in_another_ring(void **state)
         expect_taken(spool, &to[0], comm, 1);
         expect_taken(spool, &to[1], fork, 1);
     }
+    /* A grandchild's fork lies in the ring that is searched before its parent's. */
+    for (uint64_t child = 300; child < 320; child += 2) {
+        const uint32_t both[] = {PERF_RECORD_FORK, PERF_RECORD_COMM};
+        kernel_puts(second, PERF_RECORD_FORK, child, 5);
+        kernel_puts(first, PERF_RECORD_FORK, child + 1, child);
+        kernel_puts(first, PERF_RECORD_COMM, 0, child + 1);
+        expect_taken(spool, &to[0], both, 2);
+        expect_taken(spool, &to[1], fork, 1);
+    }
+    pt_spool_free(spool);
+    for (size_t i = 0; i < 2; i++)
+        pt_ring_close(&to[i]), pt_ring_close(&from[i]);
+    close(never);
+    free(first);
+    free(second);
+}
+
+static void a_child_is_heeded_whose_parents_fork_is_not_read_when_dropping_begins(void **state)
+{
+    const uint32_t comm[] = {PERF_RECORD_COMM};
+    kernel_ring *const first = calloc(1, sizeof *first), *const second = calloc(1, sizeof *second);
+    pt_ring from[2], to[2];
+    const int never = eventfd(0, EFD_CLOEXEC);
+    pt_ring_borrow(&first->page, first->data, KERNEL_BYTES, &from[0]);
+    pt_ring_borrow(&second->page, second->data, KERNEL_BYTES, &from[1]);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(pt_spool_ring_open(16384, &to[i], NULL), PT_OK);
+    const pt_spool_ring rings[] = {{never, &from[0], &to[0], true, NULL},
+                                   {never, &from[1], &to[1], true, NULL}};
+    pt_spool *const spool = pt_spool_new(&layout, rings, 2);
+    pt_spool_heed(spool, 5);
+    kernel_puts(second, PERF_RECORD_FORK, 100, 5);
+    assert_true(pt_spool_take(spool)); /* the reader has not come to this record yet */
+    pt_spool_narrow(spool);
+    kernel_puts(first, PERF_RECORD_FORK, 101, 100);
+    assert_true(pt_spool_take(spool));
+    expect_taken(spool, &to[1], (const uint32_t[]){PERF_RECORD_FORK}, 1);
+    assert_true(pt_spool_take(spool));
+    expect_taken(spool, &to[0], (const uint32_t[]){PERF_RECORD_FORK}, 1);
+    kernel_puts(first, PERF_RECORD_COMM, 0, 101);
+    expect_taken(spool, &to[0], comm, 1);
     pt_spool_free(spool);
     for (size_t i = 0; i < 2; i++)
         pt_ring_close(&to[i]), pt_ring_close(&from[i]);
@@ -471,6 +512,7 @@ int main(void)
         cmocka_unit_test(the_first_sample_of_an_event_gives_it_its_period_before_the_reader_comes),
         cmocka_unit_test(records_of_processes_that_are_not_heeded_are_dropped),
         cmocka_unit_test(a_child_is_heeded_whose_fork_is_in_another_ring),
+        cmocka_unit_test(a_child_is_heeded_whose_parents_fork_is_not_read_when_dropping_begins),
         cmocka_unit_test(a_slow_reader_gets_all_records_in_order),
         cmocka_unit_test(a_ring_takes_memory_for_what_waits_in_it),
         cmocka_unit_test(a_ring_that_was_full_loses_nothing_when_it_gives_memory_back),
