@@ -328,8 +328,8 @@ bool pt_maps_are_expired(void);
 void pt_maps_learn(void);
 /* Is addr inside a known executable mapping that is alive? */
 bool pt_maps_known(uint64_t addr);
-/* The known mappings stay until the process ends: they are those that the program began with, which
- * the loader never unloads. */
+/* Notes the files that the loader never unloads: the program, the loader, libc, the vDSO and this
+ * library. A library that another one loaded in its constructor can be unloaded. */
 void pt_maps_set_lasting(void);
 bool pt_maps_lasts(uint64_t addr); /* false: in none of these */
 /* Returns the journal's record of the known mapping that holds addr; NULL if there is no such

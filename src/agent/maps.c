@@ -2,8 +2,8 @@
  *
  * The source is /proc/self/maps, not the loader's list: it needs no lock of the loader, and also
  * shows code that the loader does not know (vDSO, JIT). It is read again when a sample lies outside
- * the known mappings, and, after a library was unloaded, at the next sample with code that the
- * program did not begin with, or in the next round of the drain thread.
+ * the known mappings, and, after a library was unloaded, at the next sample with code of a
+ * file that may be unloaded, or in the next round of the drain thread.
  *
  * Epochs distinguish an address from the same address in another library that is mapped there
  * later: when a mapping goes, the epoch grows, and later stacks carry the new number. */
@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -38,7 +39,7 @@ typedef struct {
     uint64_t image;         /* where the first byte of its file is mapped; 0 = not known */
     pt_journal_map *record; /* in the journal */
     bool seen;              /* in the present reading */
-    bool lasts;             /* until the process ends */
+    bool lasts;             /* never unloaded */
 } live_map;
 
 /* A line of /proc/self/maps. path points into the text. */
@@ -87,10 +88,26 @@ bool pt_maps_lasts(uint64_t addr)
     return i > 0 && addr < maps.live[i - 1].limit && maps.live[i - 1].lasts;
 }
 
+/* Marks the mappings of the file that has this address in its code. */
+static void set_file_lasting(uint64_t addr)
+{
+    const size_t at = first_after(addr);
+    if (at == 0 || addr >= maps.live[at - 1].limit) return;
+    const uint64_t image = maps.live[at - 1].image;
+    maps.live[at - 1].lasts = true;
+    for (size_t i = 0; i < maps.count && image != 0; i++)
+        maps.live[i].lasts |= maps.live[i].image == image;
+}
+
 void pt_maps_set_lasting(void)
 {
-    for (size_t i = 0; i < maps.count; i++)
-        maps.live[i].lasts = true;
+    const uint64_t loader = getauxval(AT_BASE);
+    set_file_lasting(getauxval(AT_ENTRY));
+    set_file_lasting(getauxval(AT_SYSINFO_EHDR));
+    set_file_lasting((uintptr_t)&getauxval);
+    set_file_lasting((uintptr_t)&pt_maps_set_lasting);
+    for (size_t i = 0; i < maps.count && loader != 0; i++)
+        maps.live[i].lasts |= maps.live[i].image == loader;
 }
 
 const pt_journal_map *pt_maps_record_of(uint64_t addr)

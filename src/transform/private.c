@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "interp/v8.h"
 #include "model/builder.h"
 #include "transform/frames.h"
 
@@ -30,8 +31,8 @@ static const char *const system_folder[] = {
 /* Keys of labels: the keys that pitot gives to samples, and google/pprof's key of a base's
  * samples. */
 static const char *const kept_label[] = {
-    "pid",   "tid",    "cpu",      "comm",    "time",        "wait", "waker",
-    "merge", "marker", "category", "counter", "pprof::base", "tier",
+    "pid",   "tid",   "cpu",    "comm",     "time",    "wait",
+    "waker", "merge", "marker", "category", "counter", "pprof::base",
 };
 
 /* ---- Texts ---- */
@@ -194,6 +195,17 @@ static bool is_named(const char *keys, const char *key)
     return false;
 }
 
+/* Does pitot give the label to samples? Programs have labels of the key "tier", too, with other
+ * texts. */
+static bool is_own_label(const cleaning *c, const pt_label *label)
+{
+    const char *const key = pt_text(c->p, label->key), *const text = pt_text(c->p, label->str);
+    if (strcmp(key, PT_V8_TIER_KEY) == 0)
+        return PT_ANY(t, PT_V8_TIERS,
+                      pt_v8_tier_names[t] != NULL && strcmp(text, pt_v8_tier_names[t]) == 0);
+    return PT_ANY(k, PT_COUNT(kept_label), strcmp(key, kept_label[k]) == 0);
+}
+
 /* The label sets with clean labels. Sets keep their numbers; a set may lose all its labels. */
 static pt_label_sets *clean_labels(cleaning *c)
 {
@@ -205,10 +217,8 @@ static pt_label_sets *clean_labels(cleaning *c)
     for (uint32_t set = 0; set < old->t.count; set++) {
         for (uint64_t i = old->offset[set]; i < old->offset[set + 1]; i++) {
             pt_label label = old->row[i];
-            const char *const key = pt_text(c->p, label.key);
-            const bool named = is_named(c->keep_labels, key);
-            if (!named && !PT_ANY(k, PT_COUNT(kept_label), strcmp(key, kept_label[k]) == 0))
-                continue;
+            const bool named = is_named(c->keep_labels, pt_text(c->p, label.key));
+            if (!named && !is_own_label(c, &label)) continue;
             label.key = same_of(c, label.key);
             label.str = named ? same_of(c, label.str) : text_of(c, label.str);
             label.unit = named ? same_of(c, label.unit) : text_of(c, label.unit);

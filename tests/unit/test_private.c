@@ -54,9 +54,9 @@ static const pt_profile *profile_with_secrets(void)
         add_frame(b, "run:/root/" SECRET " b/x.py", "C:\\Users\\" SECRET "\\x.py", program, 0x3000),
         add_frame(b, "main", "/home/" SECRET "/main.c", program, 0x4000),
     };
-    const pt_label foreign[] = {label(b, "user", SECRET), label(b, SECRET, "x"),
+    const pt_label foreign[] = {label(b, "user", SECRET),       label(b, SECRET, "x"),
                                 label(b, "cgroup", "/" SECRET), label(b, "team", "kept"),
-                                label(b, "merge", "uncertain")};
+                                label(b, "merge", "uncertain"), label(b, "tier", SECRET)};
     const pt_label mark[] = {
         label(b, PT_MARKER_LABEL, "Load 1: https://" SECRET "/?q"),
         label(b, PT_MARKER_CATEGORY, "Network"),
@@ -66,7 +66,7 @@ static const pt_profile *profile_with_secrets(void)
     const uint32_t stack = pt_builder_stack(b, frame, 4, PT_STACK_END_ROOT).v;
     const pt_sample samples[] = {
         {.stack = stack,
-         .labels = pt_builder_labels(b, foreign, 5).v,
+         .labels = pt_builder_labels(b, foreign, 6).v,
          .values = (int64_t[]){10000000, 0},
          .time_ns = 5000000000,
          .pid = 7,

@@ -154,12 +154,14 @@ static int step_out_of_java(pt_tick_java_walk *java, pt_tick_ring *ring, uint64_
 }
 
 /* Writes the words of a stack, at most `most`, after the ring's head. Returns why the stack ends
- * there (PT_JOURNAL_END_X). *ret_is_native: no word is of an interpreter's function. */
+ * there (PT_JOURNAL_END_X). *ret_is_native: no word is of an interpreter's function, and Java's
+ * code did not run. */
 static int walk_stack(pt_thread *self, pt_tick_walk *walk, pt_tick_ring *ring, uint64_t most,
                       unsigned *ret_depth, bool *ret_is_native)
 {
     const uint64_t mask = ring->ring_words - 1, head = ring->head_words;
     unsigned depth = 0, native = 1;
+    bool has_java = false;
     uint64_t word;
     int step;
     pt_tick_v8_walk v8;
@@ -170,6 +172,7 @@ static int walk_stack(pt_thread *self, pt_tick_walk *walk, pt_tick_ring *ring, u
     for (;;) {
         if (java.facts != NULL && pt_tick_java_has_frame(&java)) {
             step = step_out_of_java(&java, ring, most, &depth);
+            has_java = true;
             word = 0;
         } else {
             step = step_out(walk, &v8, &word);
@@ -188,7 +191,7 @@ static int walk_stack(pt_thread *self, pt_tick_walk *walk, pt_tick_ring *ring, u
         }
     }
     *ret_depth = depth;
-    *ret_is_native = depth == native;
+    *ret_is_native = depth == native && !has_java;
     return step == PT_JOURNAL_END_ROOT && walk->state.is_unchecked ? PT_JOURNAL_END_UNCHECKED
                                                                    : step;
 }
