@@ -96,22 +96,27 @@ expect [ "$(pitot list spin 2>/dev/null | grep -c 'x \* 31 + i')" -ge 1 ]
 
 it 'the label `tier` is the form of the code in which the innermost function ran, as the options of node force it'
 cat >tiers.js <<'J'
-function work(n) { let x = 0; for (let i = 0; i < n; i++) x = (x * 31 + i) | 0; return x }
+// Optimized code of the second function keeps no value on the stack.
+const loop = function work(n) { let x = 0; for (let i = 0; i < n; i++) x = (x * 31 + i) | 0; return x }
+const leaf = function work(n) { let x = n; STEPS return x | 0 }
+const work = process.argv[3] === 'leaf' ? leaf : loop
 function used() { const { user, system } = process.cpuUsage(); return (user + system) / 1000 }
 if (process.argv[2] === 'optimized') %PrepareFunctionForOptimization(work), work(10), %OptimizeFunctionOnNextCall(work), work(10);
-for (const end = used() + 400; used() < end;) work(100000);
+for (const end = used() + 400; used() < end;) for (let i = 0; i < (work === leaf ? 20000 : 1); i++) work(100000);
 const bit = parseInt(process.version.slice(1)) < 25 ? 16 : 0; // V8's runtime.h: kOptimized; another one in later versions
 console.log(bit ? (%GetOptimizationStatus(work) & bit) !== 0 : process.argv[2] === 'optimized')
 J
+sed -i "s/STEPS/$(printf 'x = (x ^ (x << 7)) + (x >>> 9) | 0;%.0s' {1..60})/" tiers.js
 # time_of_work OPTION...: the time of the function work itself
 time_of_work() { "$PITOT" top --csv "$@" --focus='^work$' tiers.pb.gz 2>/dev/null | awk -F, '$5 == "work" { print $3 }'; }
-# check_tier TIER OPTION...: nearly all samples of work have that tier. It is one row in reports.
+# check_tier TIER[,leaf] OPTION...: nearly all samples of work have that tier. It is one row in reports.
 check_tier() {
-    local tier=$1 engine all these
+    local tier=${1%,*} engine all these
+    local form=${1#"$tier"}
     shift
     for engine in preload bpf; do
         [ $engine = preload ] || [ "$has_bpf" = 0 ] || continue
-        run pitot record --engine=$engine -F 2000 -o tiers.pb.gz "$node" --allow-natives-syntax "$@" tiers.js $tier
+        run pitot record --engine=$engine -F 2000 -o tiers.pb.gz "$node" --allow-natives-syntax "$@" tiers.js $tier ${form#,}
         expect_equal 'is it optimized, by V8 itself' "$(stdout)" "$([ $tier = optimized ] && echo true || echo false)"
         all=$(time_of_work)
         these=$(time_of_work --tag-focus="tier=^$tier\$")
@@ -124,6 +129,7 @@ no_opt=(--no-opt)
 check_tier interpreter "${no_opt[@]}" --no-sparkplug
 check_tier baseline "${no_opt[@]}" --always-sparkplug
 check_tier optimized --no-turbo-inlining
+check_tier optimized,leaf --no-turbo-inlining
 
 it 'children of node end as they do alone, though fork gives them no heap of V8'
 cat >spawns.js <<'J'

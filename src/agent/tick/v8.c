@@ -93,14 +93,17 @@ void pt_tick_v8_begin(pt_tick_v8_walk *walk, pt_tick_v8_cache *cache)
     cache->lines.budget = BUDGET_CHARACTERS;
 }
 
-/* The tier of the frame at hand. */
+/* The tier of the frame at hand. Optimized code may keep no more words than the context, the
+ * function and the number of arguments; interpreted and baseline code keep more. */
 static pt_v8_tier tier_of(const pt_tick_v8_walk *walk)
 {
     const pt_tick_v8_facts *const facts = walk->facts;
     const uint64_t *const fp = (const uint64_t *)(uintptr_t)walk->fp;
     const bool is_in_file = walk->pc - facts->low < facts->limit - facts->low;
     pt_tick_reading r = {.pages = &walk->cache->pages, .is_fresh = true, .is_copying = true};
-    if (walk->fp - walk->sp < PT_V8_TIER_BELOW * sizeof(uint64_t)) return PT_V8_NO_TIER;
+    const uint64_t words = (walk->fp - walk->sp) / sizeof(uint64_t);
+    if (words < PT_V8_TIER_BELOW)
+        return words >= 3 && !is_in_file ? PT_V8_OPTIMIZED : PT_V8_NO_TIER;
     return pt_v8_tier_of(facts->layout, pt_tick_read_memory, &r, fp - PT_V8_TIER_BELOW, is_in_file);
 }
 
