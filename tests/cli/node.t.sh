@@ -11,13 +11,14 @@ nm -D "$node" 2>/dev/null | grep -q v8dbg_class_Script__name__Object || skip_all
 it "each function of Node $("$node" --version) is right in name, file and line, in each way that a stack can go"
 # check_node OPTION...: each frame of the known stacks, recorded with the options, is right.
 check_node() {
-    local frames wrong places all
+    local frames wrong places all ended=
+    [ $# = 0 ] || ended=ended
     run pitot record "$@" -o stacks.pb.gz "$node" "$tests/node_stacks.mjs" expected.json 8
     expect_status 0
     expect_stderr_line '*JavaScript functions in *'
     expect_equal 'what is said of joining' "$(stderr | grep -c 'joined for certain')" 0 # there is nothing to be uncertain of
     pitot traces -n 0 --lines --json stacks.pb.gz >traces.json 2>/dev/null
-    run python3 "$tests/node_stacks_check.py" expected.json traces.json
+    run python3 "$tests/node_stacks_check.py" expected.json traces.json $ended
     expect_status 0
     read -r _ _ _ frames _ wrong _ places _ all < <(stdout)
     expect_equal 'wrong stacks' "$wrong" 0

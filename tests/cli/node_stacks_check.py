@@ -1,5 +1,6 @@
-"""node_stacks_check.py EXPECTED TRACES: compares stacks of `pitot traces -n 0 --lines --json` with what node_stacks.mjs says
-that they were. Prints "stacks N frames N wrong N places N of N"; the first wrong ones on stderr."""
+"""node_stacks_check.py EXPECTED TRACES [ENDED]: compares stacks of `pitot traces -n 0 --lines --json` with what node_stacks.mjs says
+that they were. Prints "stacks N frames N wrong N places N of N"; the first wrong ones on stderr. ENDED: the process may have ended
+before the line of a function was read from its memory; such a frame has name and file, and no line is compared."""
 import json
 import re
 import sys
@@ -7,6 +8,7 @@ from urllib.parse import unquote
 
 expected = json.load(open(sys.argv[1]))
 traces = json.load(open(sys.argv[2]))['traces']
+may_lack_lines = len(sys.argv) > 3
 stacks = frames = wrong = 0
 seen = set()
 
@@ -33,7 +35,7 @@ def plain(name):
 
 def name_of(frame):
     """Without the file and line that --lines puts behind it."""
-    end = ' %s:%d' % (frame['file'], frame['line'])
+    end = ' %s:%d' % (frame['file'], frame['line']) if frame['line'] else ' ' + frame['file']
     return frame['name'][:-len(end)] if frame['name'].endswith(end) else frame['name']
 
 
@@ -47,7 +49,8 @@ def is_same(got, want):
     least = min(len(got), len(want))
     if any(not f[1].startswith('node:') for f in got[least:] + want[least:]):
         return False
-    return all(g[:2] == w[:2] and (g[2] == w[2] or g[0] in ('main', '') or g[1].startswith('node:'))
+    return all(g[:2] == w[:2] and (g[2] == w[2] or g[0] in ('main', '') or g[1].startswith('node:') or
+                                   (may_lack_lines and g[2] == 0))
                for g, w in zip(got, want))
 
 
