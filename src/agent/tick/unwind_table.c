@@ -201,7 +201,7 @@ int pt_tick_walk_step(pt_tick_walk *walk)
             *state = at;
             end = pt_unwind_step(state, walk->modules, &limits, walk->cache);
         } while (end == PT_UNWIND_END_BAD_READ && is_stack_larger(walk));
-        if (end == PT_UNWIND_END_NO_RULE || state->is_fp_walk)
+        if (end == PT_UNWIND_END_NO_RULE || state->is_fp_walk || state->is_unchecked)
             want_table(walk, at.pc - at.is_return);
         if ((end != PT_UNWIND_END_GOING_ON || state->is_fp_walk) && step_by_aligned_call(walk, &at))
             end = PT_UNWIND_END_GOING_ON;
