@@ -41,9 +41,6 @@ enum {
     DRAIN_TABLES_NS = 10000000,  /* the same between two rounds of the drain thread */
 };
 
-static uint64_t came_ns; /* the thread's CPU clock when the library was loaded; 0 after the
-                          * constructor */
-
 /* ---- facts ---- */
 
 static uint32_t read_file(const char *path, char *to, size_t size)
@@ -280,7 +277,7 @@ static void look_at_program(void)
     note_program(pt_agent.journal.header);
     if (pt_tables_known()) return; /* the process is a child of fork, and may call exec soon */
     pt_maps_refresh();
-    if (came_ns != 0 && pt_interposes()) pt_maps_set_lasting();
+    pt_maps_set_lasting();
     pt_tables_update(START_TABLES_NS);
 }
 
@@ -580,6 +577,9 @@ PT_NEAR static bool begin_session(const char *path, bool is_child, uint64_t begu
         pt_agent_say("no thread could be started to collect samples; long runs will lose some");
     return true;
 }
+
+static uint64_t came_ns; /* the thread's CPU clock when the library was loaded; 0 after the
+                          * constructor */
 
 bool pt_session_start(const char *path, int (*filter)(void *), void *filter_arg)
 {

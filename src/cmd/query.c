@@ -426,10 +426,9 @@ int pt_cmd_ask(pt_cmd_context *context)
         context->profile = pt_fold_waits(folded, context->event, &is_shortened, &context->diag);
         pt_profile_unref(folded);
         if (is_shortened && !context->resident)
-            pt_say(
-                "%s: each wait shows only one function of the kernel, the one that waits; --native "
-                "shows all",
-                context->title);
+            pt_say("%s: of the kernel's functions, a wait shows only the function that waits; "
+                   "--native shows all",
+                   context->title);
     }
     status = make_tag_frames(context);
     if (status != PT_EXIT_OK) return status;

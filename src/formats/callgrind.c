@@ -558,8 +558,8 @@ static uint32_t add_position(callgrind_reader *c, place *p, position row)
     return id;
 }
 
-/* Returns the position if it is the place's latest one, the one after that, or the first; else
- * PT_NONE. */
+/* Finds the position of this address and line among three of the place: its latest position, the
+ * position after the latest, and its first position. Returns PT_NONE if it is none of these. */
 static uint32_t near_position(const callgrind_reader *c, const place *p, uint64_t address,
                               int64_t line)
 {

@@ -82,8 +82,9 @@ static uint32_t keep_frames(const void *context, uint32_t stack, uint32_t *ret_f
     const folding *const f = context;
     const uint32_t *const frames = pt_stack_frames(f->profile, stack);
     const uint32_t depth = pt_stack_depth(f->profile, stack);
-    uint32_t kernel = 0, first = 0,
-             kept = 0; /* the kernel's frames; the index of the one that stays; frames written */
+    uint32_t kernel = 0; /* number of frames of the kernel */
+    uint32_t first = 0;  /* index of the kernel's frame that stays */
+    uint32_t kept = 0;   /* number of frames written */
     while (!f->has_cpu[stack] && kernel < depth && f->kind[frames[kernel]] != USER)
         kernel++;
     while (first + 1 < kernel && f->kind[frames[first]] == SCHEDULER)

@@ -710,7 +710,7 @@ PY
     expect_stdout_has do_nanosleep
     expect_no_stdout_line '*schedule*'
     expect_no_stdout_line '*syscall*'
-    expect_stderr_line 'pitot: waits.pb.gz: each wait shows only one function of the kernel, the one that waits; --native shows all'
+    expect_stderr_line 'pitot: waits.pb.gz: of the kernel'"'"'s functions, a wait shows only the function that waits; --native shows all'
     run pitot tree -e off-cpu --native waits.pb.gz
     expect_stdout_has schedule
     expect_equal 'lines on stderr' "$(stderr | wc -l)" 0

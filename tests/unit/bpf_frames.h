@@ -35,27 +35,13 @@ static uint32_t read_text(void *to, uint32_t room, uint64_t addr)
     return held;
 }
 
-#include "bpf/walk.bpf.h"
+#include "bpf_walk.h"
 
 #include "bpf/perl.bpf.h"
 #include "bpf/php.bpf.h"
 #include "bpf/python.bpf.h"
 #include "bpf/ruby.bpf.h"
 #include "bpf/v8.bpf.h"
-
-static pt_bpf_cpu *cpu;
-
-int pt_bpf_search_mapping(uint32_t number, uint64_t addr)
-{
-    (void)number;
-    return search_mapping(cpu, addr);
-}
-
-int pt_bpf_search_rule(uint32_t number, uint64_t addr)
-{
-    (void)number;
-    return (int)search_rule(cpu, addr);
-}
 
 int pt_bpf_find_ruby_variable(uint32_t number, uint64_t class, uint32_t by, uint64_t wanted)
 {

@@ -16,21 +16,7 @@ enum { BIAS = 0x10000, STACK = 0x7000000, STACK_WORDS = 256, DEPTH = 16 };
 
 static uint64_t stack[STACK_WORDS];
 
-#include "bpf/walk.bpf.h"
-
-static pt_bpf_cpu *cpu;
-
-int pt_bpf_search_mapping(uint32_t number, uint64_t addr)
-{
-    (void)number;
-    return search_mapping(cpu, addr);
-}
-
-int pt_bpf_search_rule(uint32_t number, uint64_t addr)
-{
-    (void)number;
-    return (int)search_rule(cpu, addr);
-}
+#include "bpf_walk.h"
 
 static void *make_chunk(void *arg, uint32_t number)
 {

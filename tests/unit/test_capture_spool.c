@@ -374,77 +374,82 @@ static void records_of_processes_that_are_not_heeded_are_dropped(void **state)
     spooled_close(&s);
 }
 
+/* A spool of two kernel's rings, which heeds process 5. */
+typedef struct {
+    kernel_ring *first, *second;
+    pt_ring from[2], to[2];
+    int never;
+    pt_spool *spool;
+} two_rings;
+
+static void two_rings_open(two_rings *r)
+{
+    *r = (two_rings){.first = calloc(1, sizeof *r->first),
+                     .second = calloc(1, sizeof *r->second),
+                     .never = eventfd(0, EFD_CLOEXEC)};
+    pt_ring_borrow(&r->first->page, r->first->data, KERNEL_BYTES, &r->from[0]);
+    pt_ring_borrow(&r->second->page, r->second->data, KERNEL_BYTES, &r->from[1]);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(pt_spool_ring_open(16384, &r->to[i], NULL), PT_OK);
+    const pt_spool_ring rings[] = {{r->never, &r->from[0], &r->to[0], true, NULL},
+                                   {r->never, &r->from[1], &r->to[1], true, NULL}};
+    r->spool = pt_spool_new(&layout, rings, 2);
+    pt_spool_heed(r->spool, 5);
+}
+
+static void two_rings_close(two_rings *r)
+{
+    pt_spool_free(r->spool);
+    for (size_t i = 0; i < 2; i++)
+        pt_ring_close(&r->to[i]), pt_ring_close(&r->from[i]);
+    close(r->never);
+    free(r->first);
+    free(r->second);
+}
+
 static void a_child_is_heeded_whose_fork_is_in_another_ring(void **state)
 {
     const uint32_t comm[] = {PERF_RECORD_COMM}, fork[] = {PERF_RECORD_FORK};
-    kernel_ring *const first = calloc(1, sizeof *first), *const second = calloc(1, sizeof *second);
-    pt_ring from[2], to[2];
-    const int never = eventfd(0, EFD_CLOEXEC);
-    pt_ring_borrow(&first->page, first->data, KERNEL_BYTES, &from[0]);
-    pt_ring_borrow(&second->page, second->data, KERNEL_BYTES, &from[1]);
-    for (size_t i = 0; i < 2; i++)
-        assert_int_equal(pt_spool_ring_open(16384, &to[i], NULL), PT_OK);
-    const pt_spool_ring rings[] = {{never, &from[0], &to[0], true, NULL},
-                                   {never, &from[1], &to[1], true, NULL}};
-    pt_spool *const spool = pt_spool_new(&layout, rings, 2);
-    pt_spool_heed(spool, 5);
-    pt_spool_narrow(spool);
+    two_rings r;
+    two_rings_open(&r);
+    pt_spool_narrow(r.spool);
     for (int i = 0; i < 2; i++)
-        assert_true(pt_spool_take(spool));
+        assert_true(pt_spool_take(r.spool));
     for (uint64_t child = 100; child < 120; child++) {
-        kernel_puts(second, PERF_RECORD_FORK, child, 5);
-        kernel_puts(first, PERF_RECORD_COMM, 0, child);
-        kernel_puts(first, PERF_RECORD_COMM, 0, child + 100);
-        expect_taken(spool, &to[0], comm, 1);
-        expect_taken(spool, &to[1], fork, 1);
+        kernel_puts(r.second, PERF_RECORD_FORK, child, 5);
+        kernel_puts(r.first, PERF_RECORD_COMM, 0, child);
+        kernel_puts(r.first, PERF_RECORD_COMM, 0, child + 100);
+        expect_taken(r.spool, &r.to[0], comm, 1);
+        expect_taken(r.spool, &r.to[1], fork, 1);
     }
     /* A grandchild's fork lies in the ring that is searched before its parent's. */
     for (uint64_t child = 300; child < 320; child += 2) {
         const uint32_t both[] = {PERF_RECORD_FORK, PERF_RECORD_COMM};
-        kernel_puts(second, PERF_RECORD_FORK, child, 5);
-        kernel_puts(first, PERF_RECORD_FORK, child + 1, child);
-        kernel_puts(first, PERF_RECORD_COMM, 0, child + 1);
-        expect_taken(spool, &to[0], both, 2);
-        expect_taken(spool, &to[1], fork, 1);
+        kernel_puts(r.second, PERF_RECORD_FORK, child, 5);
+        kernel_puts(r.first, PERF_RECORD_FORK, child + 1, child);
+        kernel_puts(r.first, PERF_RECORD_COMM, 0, child + 1);
+        expect_taken(r.spool, &r.to[0], both, 2);
+        expect_taken(r.spool, &r.to[1], fork, 1);
     }
-    pt_spool_free(spool);
-    for (size_t i = 0; i < 2; i++)
-        pt_ring_close(&to[i]), pt_ring_close(&from[i]);
-    close(never);
-    free(first);
-    free(second);
+    two_rings_close(&r);
 }
 
 static void a_child_is_heeded_whose_parents_fork_is_not_read_when_dropping_begins(void **state)
 {
     const uint32_t comm[] = {PERF_RECORD_COMM};
-    kernel_ring *const first = calloc(1, sizeof *first), *const second = calloc(1, sizeof *second);
-    pt_ring from[2], to[2];
-    const int never = eventfd(0, EFD_CLOEXEC);
-    pt_ring_borrow(&first->page, first->data, KERNEL_BYTES, &from[0]);
-    pt_ring_borrow(&second->page, second->data, KERNEL_BYTES, &from[1]);
-    for (size_t i = 0; i < 2; i++)
-        assert_int_equal(pt_spool_ring_open(16384, &to[i], NULL), PT_OK);
-    const pt_spool_ring rings[] = {{never, &from[0], &to[0], true, NULL},
-                                   {never, &from[1], &to[1], true, NULL}};
-    pt_spool *const spool = pt_spool_new(&layout, rings, 2);
-    pt_spool_heed(spool, 5);
-    kernel_puts(second, PERF_RECORD_FORK, 100, 5);
-    assert_true(pt_spool_take(spool)); /* the reader has not come to this record yet */
-    pt_spool_narrow(spool);
-    kernel_puts(first, PERF_RECORD_FORK, 101, 100);
-    assert_true(pt_spool_take(spool));
-    expect_taken(spool, &to[1], (const uint32_t[]){PERF_RECORD_FORK}, 1);
-    assert_true(pt_spool_take(spool));
-    expect_taken(spool, &to[0], (const uint32_t[]){PERF_RECORD_FORK}, 1);
-    kernel_puts(first, PERF_RECORD_COMM, 0, 101);
-    expect_taken(spool, &to[0], comm, 1);
-    pt_spool_free(spool);
-    for (size_t i = 0; i < 2; i++)
-        pt_ring_close(&to[i]), pt_ring_close(&from[i]);
-    close(never);
-    free(first);
-    free(second);
+    two_rings r;
+    two_rings_open(&r);
+    kernel_puts(r.second, PERF_RECORD_FORK, 100, 5);
+    assert_true(pt_spool_take(r.spool)); /* the reader has not come to this record yet */
+    pt_spool_narrow(r.spool);
+    kernel_puts(r.first, PERF_RECORD_FORK, 101, 100);
+    assert_true(pt_spool_take(r.spool));
+    expect_taken(r.spool, &r.to[1], (const uint32_t[]){PERF_RECORD_FORK}, 1);
+    assert_true(pt_spool_take(r.spool));
+    expect_taken(r.spool, &r.to[0], (const uint32_t[]){PERF_RECORD_FORK}, 1);
+    kernel_puts(r.first, PERF_RECORD_COMM, 0, 101);
+    expect_taken(r.spool, &r.to[0], comm, 1);
+    two_rings_close(&r);
 }
 
 /* The events that were given their periods, in the place of libc's function. */
