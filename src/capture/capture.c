@@ -645,10 +645,16 @@ static void write_keep(pt_capture *c, int64_t now_ns)
         pt_sink_write_kept(c->sink, &facts);
 }
 
+/* How long the first ticks of all timers of cpus take together; 0 if the event is not a timer. */
+static int64_t first_ticks_ns(const pt_capture *c)
+{
+    return (int64_t)(c->facts.period_ns * c->set.timers);
+}
+
 /* Have all timers of cpus had their first ticks, and been given their periods since? */
 static bool have_all_ticked(const pt_capture *c, int64_t now_ns)
 {
-    return now_ns - c->start_ns >= (int64_t)(c->set.plan.period * c->set.timers) + TICKED_NS;
+    return now_ns - c->start_ns >= first_ticks_ns(c) + TICKED_NS;
 }
 
 /* True at the start of a recording, and just after copies of stacks grew. Then the reader must soon
@@ -665,8 +671,7 @@ static bool is_hasty(const pt_capture *c, int64_t now_ns)
  * period until it gets its lasting period. */
 static bool is_first_round(const pt_capture *c, int64_t now_ns)
 {
-    return c->set.timers > 1 &&
-           now_ns - c->start_ns < (int64_t)(c->set.plan.period * c->set.timers) + FIRST_NS;
+    return c->set.timers > 1 && now_ns - c->start_ns < first_ticks_ns(c) + FIRST_NS;
 }
 
 /* Drops the records of processes that are not recorded where they come from: the samples in the
